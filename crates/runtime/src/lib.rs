@@ -1,0 +1,3 @@
+//! The step loop of an agent, run as an explicit state machine.
+
+pub mod llm;
