@@ -1,0 +1,8 @@
+//! The journal: what is written down, in which form, and what a store must do.
+
+mod port;
+
+pub use port::{
+    Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Fold, Header, InboxId, InboxItem, Loaded, NewOperation,
+    PendingCall, PlacedMessage, PostedDecision, PostedVerdict, Row, Store, StoreError, StoredMessage, Summary,
+};

@@ -1,0 +1,93 @@
+//! Compression: announce, summarize, close.
+
+use jackline_model::{Fault, FaultAttribution, Reason};
+
+use super::{model, step};
+use crate::machine::effect::{Effect, Firing};
+use crate::machine::firing::Moment;
+use crate::machine::id::{Unit, Verb};
+use crate::machine::input::Folded;
+use crate::machine::instruction::Phase;
+use crate::machine::state::{Compaction, Ending, Shared, State};
+
+/// Announces a compression, unless a limit stands against its model call.
+pub(in crate::machine) fn announce(shared: &mut Shared, messages: u32, tokens: u64, for_retry: bool) -> State {
+    if let Some(reason) = model::exhausted(shared) {
+        shared.ending = Some(Ending::because(reason));
+        return step::close(shared);
+    }
+    shared.fire(Moment::CompactionPlanned, Firing::BeforeCompact { messages, tokens });
+    State::AnnouncingCompaction(Compaction { messages, tokens, for_retry })
+}
+
+/// The hooks of `beforeCompact` have answered.
+pub(in crate::machine) fn announced(shared: &mut Shared, compaction: Compaction) -> State {
+    if shared.stop_requested {
+        return summary_failed(shared, compaction, &cancelled());
+    }
+    shared.emit(Unit::Compact, Verb::Summarize, 0, Effect::Summarize);
+    State::Summarizing(compaction)
+}
+
+/// The history is folded.
+pub(in crate::machine) fn summarized(shared: &mut Shared, compaction: Compaction, folded: &Folded) -> State {
+    if let Some(usage) = &folded.usage {
+        shared.totals.add_model_call(usage);
+    }
+    shared.compactions_failed = 0;
+    shared.fire(
+        Moment::Compacted,
+        Firing::AfterCompact { messages_before: folded.messages_before, messages_after: folded.messages_after },
+    );
+    State::ClosingCompaction { compaction, failed: false }
+}
+
+/// The history could not be folded; nothing has changed.
+pub(in crate::machine) fn summary_failed(shared: &mut Shared, compaction: Compaction, fault: &Fault) -> State {
+    if !shared.stop_requested {
+        shared.compactions_failed = shared.compactions_failed.saturating_add(1);
+    }
+    let firing = Firing::OnCompactError { tokens: compaction.tokens, error: fault.message.clone() };
+    shared.fire(Moment::CompactionFailed, firing);
+    State::ClosingCompaction { compaction, failed: true }
+}
+
+/// The hooks of `afterCompact` or `onCompactError` have answered.
+pub(in crate::machine) fn closed(shared: &mut Shared, compaction: Compaction, failed: bool) -> State {
+    shared.phase = Phase::CompressionResult;
+    if shared.stop_requested {
+        return step::close(shared);
+    }
+    if failed && (compaction.for_retry || shared.compactions_failed >= COMPACTIONS_FAILED_MAX) {
+        shared.ending = Some(Ending::failed(Reason::ContextOverflow, overflow(compaction)));
+        return step::close(shared);
+    }
+    if compaction.for_retry {
+        return model::ask(shared, 1, true);
+    }
+    step::close(shared)
+}
+
+fn cancelled() -> Fault {
+    Fault {
+        code: "cancelled".to_owned(),
+        message: "Context compression cancelled".to_owned(),
+        attribution: FaultAttribution::User,
+        detail: None,
+    }
+}
+
+fn overflow(compaction: Compaction) -> Fault {
+    Fault {
+        code: "context_overflow".to_owned(),
+        message: format!(
+            "the conversation does not fit the model's window and could not be compressed (counted {} tokens)",
+            compaction.tokens
+        ),
+        attribution: FaultAttribution::User,
+        detail: None,
+    }
+}
+
+/// One failure continues uncompressed; the second in a row ends the run.
+const COMPACTIONS_FAILED_MAX: u8 = 2;

@@ -1,0 +1,185 @@
+//! People: asking, deciding, stopping, and nobody answering.
+
+use std::collections::VecDeque;
+
+use jackline_model::Reason;
+
+use super::{end, step};
+use crate::machine::calls::Place;
+use crate::machine::effect::{Effect, Firing, HumanAction, Question};
+use crate::machine::fault::Problem;
+use crate::machine::firing::Moment;
+use crate::machine::id::{Unit, Verb};
+use crate::machine::input::{Decision, HumanVerdict, Route};
+use crate::machine::instruction::{Instruction, Ordinal, Phase, Refusal};
+use crate::machine::state::{Ending, Shared, State};
+
+/// Asks a person.
+pub(in crate::machine) fn ask(shared: &mut Shared, question: Question) -> State {
+    let calls = match &question {
+        Question::Approve(calls) => {
+            for call in calls {
+                shared.calls.put(*call, Place::AwaitingHuman);
+            }
+            calls.clone()
+        }
+        Question::Prompt { .. } | Question::Select { .. } => {
+            shared.question = true;
+            Vec::new()
+        }
+    };
+    shared.fire(Moment::HumanAsked, Firing::BeforeHumanIntervention { calls });
+    shared.emit(Unit::Human, Verb::Ask, 0, Effect::AskHuman(question));
+    State::AskingHuman
+}
+
+/// The request is written down.
+pub(in crate::machine) fn asked(shared: &mut Shared, expires_at: Option<u64>) -> State {
+    shared.expires_at = expires_at;
+    step::advance(shared)
+}
+
+/// A person decided. All decisions are checked before any is applied.
+pub(in crate::machine) fn decided(shared: &mut Shared, decisions: Vec<Decision>) -> Result<State, Problem> {
+    check(shared, &decisions)?;
+    shared.phase = Phase::HumanApprovedTool;
+    if decisions.iter().any(|decision| matches!(decision.verdict, HumanVerdict::Reject { .. })) {
+        return Ok(halt(shared, &decisions));
+    }
+    announce(shared, &decisions);
+    let mut approved = Vec::new();
+    let mut rejected = Vec::new();
+    for decision in decisions {
+        match (decision.call, decision.verdict) {
+            (Some(call), HumanVerdict::Approve) => approved.push(call),
+            (Some(call), HumanVerdict::RejectAndContinue { reason } | HumanVerdict::Reject { reason }) => {
+                rejected.push((call, Refusal::Rejected { reason }));
+            }
+            (Some(_) | None, _) => {
+                shared.question = false;
+                shared.phase = Phase::UserInput;
+            }
+        }
+    }
+    approved.sort_unstable();
+    shared.plan = plan(shared, approved, rejected);
+    Ok(step::open(shared))
+}
+
+/// Nobody decided in time: the calls are answered, the model reads why and goes on.
+pub(in crate::machine) fn expired(shared: &mut Shared) -> State {
+    let pending = shared.calls.awaiting_human();
+    shared.expires_at = None;
+    shared.question = false;
+    let refused = pending.into_iter().map(|call| (call, Refusal::Expired)).collect();
+    shared.plan = plan(shared, Vec::new(), refused);
+    if shared.plan.is_empty() {
+        shared.phase = Phase::UserInput;
+    }
+    step::open(shared)
+}
+
+/// Somebody stops a run that waits for a decision.
+pub(in crate::machine) fn stopped(shared: &mut Shared) -> State {
+    let calls = shared.calls.awaiting_human();
+    shared.stop_requested = true;
+    shared.fire(Moment::HumanStopped, Firing::OnStopByHumanIntervention { calls, rejected: false, reason: None });
+    step::open(shared)
+}
+
+fn halt(shared: &mut Shared, decisions: &[Decision]) -> State {
+    let pending = shared.calls.awaiting_human();
+    let rejected: Vec<(Ordinal, Refusal)> = decisions
+        .iter()
+        .filter_map(|decision| match (&decision.call, &decision.verdict) {
+            (Some(call), HumanVerdict::Reject { reason } | HumanVerdict::RejectAndContinue { reason }) => {
+                Some((*call, Refusal::Rejected { reason: reason.clone() }))
+            }
+            (Some(_) | None, _) => None,
+        })
+        .collect();
+    let reason = rejected.iter().find_map(|(_, refusal)| match refusal {
+        Refusal::Rejected { reason } => reason.clone(),
+        Refusal::Unusable
+        | Refusal::NotAllowed
+        | Refusal::NobodyToApprove
+        | Refusal::Limit(_)
+        | Refusal::Aborted
+        | Refusal::Expired
+        | Refusal::TimedOut
+        | Refusal::InDoubt => None,
+    });
+    let others: Vec<Ordinal> =
+        pending.iter().copied().filter(|call| rejected.iter().all(|(rejected, _)| rejected != call)).collect();
+    shared.fire(Moment::HumanStopped, Firing::OnStopByHumanIntervention { calls: pending, rejected: true, reason });
+    shared.plan = VecDeque::from([Instruction::ResolveBlockedTools(rejected)]);
+    if !others.is_empty() {
+        shared.plan.push_back(Instruction::ResolveAbortedTools(others));
+    }
+    shared.ending = Some(Ending { resumable: false, ..Ending::because(Reason::Interrupted) });
+    step::open(shared)
+}
+
+/// One event for each group of decisions with the same action and the same words.
+fn announce(shared: &mut Shared, decisions: &[Decision]) {
+    let mut groups: Vec<(HumanAction, Option<String>, Vec<Ordinal>)> = Vec::new();
+    for decision in decisions {
+        let (action, reason) = match &decision.verdict {
+            HumanVerdict::Approve | HumanVerdict::Answer => (HumanAction::Approve, None),
+            HumanVerdict::Reject { reason } => (HumanAction::Reject, reason.clone()),
+            HumanVerdict::RejectAndContinue { reason } => (HumanAction::RejectAndContinue, reason.clone()),
+        };
+        match groups.iter_mut().find(|group| group.0 == action && group.1 == reason) {
+            Some(group) => group.2.extend(decision.call),
+            None => groups.push((action, reason, decision.call.into_iter().collect())),
+        }
+    }
+    for (action, reason, calls) in groups {
+        shared.fire(Moment::HumanDecided, Firing::AfterHumanIntervention { action, calls, reason });
+    }
+}
+
+fn plan(shared: &Shared, approved: Vec<Ordinal>, rejected: Vec<(Ordinal, Refusal)>) -> VecDeque<Instruction> {
+    let mut plan = VecDeque::new();
+    let is_agent = |call: &Ordinal| shared.calls.slot(*call).is_some_and(|slot| slot.facts.route == Route::Agent);
+    let (agents, tools): (Vec<Ordinal>, Vec<Ordinal>) = approved.into_iter().partition(is_agent);
+    match tools.as_slice() {
+        [] => {}
+        [call] => plan.push_back(Instruction::CallTool(*call)),
+        [_, ..] => plan.push_back(Instruction::CallToolsBatch(tools)),
+    }
+    plan.extend(agents.into_iter().map(Instruction::CallAgent));
+    if !rejected.is_empty() {
+        plan.push_back(Instruction::ResolveBlockedTools(rejected));
+    }
+    plan
+}
+
+fn check(shared: &Shared, decisions: &[Decision]) -> Result<(), Problem> {
+    if decisions.is_empty() {
+        return Err(Problem::NothingDecided);
+    }
+    let mut seen = Vec::new();
+    for decision in decisions {
+        let fits = match (decision.call, &decision.verdict) {
+            (Some(call), HumanVerdict::Approve)
+            | (Some(call), HumanVerdict::Reject { .. } | HumanVerdict::RejectAndContinue { .. }) => {
+                shared.calls.slot(call).is_some_and(|slot| slot.place == Place::AwaitingHuman)
+            }
+            (None, HumanVerdict::Answer | HumanVerdict::Reject { .. }) => shared.question,
+            (None, HumanVerdict::Approve | HumanVerdict::RejectAndContinue { .. })
+            | (Some(_), HumanVerdict::Answer) => false,
+        };
+        if !fits || seen.contains(&decision.call) {
+            return Err(Problem::NotWaitingFor(decision.call));
+        }
+        seen.push(decision.call);
+    }
+    Ok(())
+}
+
+/// Somebody stops a run that is idle: there is nothing to abort.
+pub(in crate::machine) fn stopped_idle(shared: &mut Shared) -> State {
+    shared.stop_requested = true;
+    end::end(shared, Ending::because(Reason::Interrupted))
+}

@@ -1,0 +1,111 @@
+//! The model: asking, answers, failures, asking again.
+
+use jackline_model::Reason;
+
+use super::{compact, step};
+use crate::machine::calls::Calls;
+use crate::machine::effect::Effect;
+use crate::machine::id::{Unit, Verb};
+use crate::machine::input::{FailureKind, ModelFailure, Reply};
+use crate::machine::instruction::Phase;
+use crate::machine::limits;
+use crate::machine::state::{Ending, Shared, State};
+use crate::repeat::RepeatVerdict;
+
+/// Asks the model, unless a limit stands against it.
+pub(in crate::machine) fn call(shared: &mut Shared) -> State {
+    if let Some(reason) = exhausted(shared) {
+        shared.ending = Some(Ending::because(reason));
+        return step::close(shared);
+    }
+    shared.force_finish = shared.is_out_of_steps();
+    ask(shared, 1, false)
+}
+
+/// The limit that forbids another model call, if one does.
+pub(in crate::machine) fn exhausted(shared: &Shared) -> Option<Reason> {
+    if shared.settings.cost_max.is_some_and(|max| shared.totals.cost >= max) {
+        return Some(Reason::CostLimit);
+    }
+    if shared.settings.tokens_max.is_some_and(|max| shared.totals.total_tokens >= max) {
+        return Some(Reason::TokenLimit);
+    }
+    None
+}
+
+pub(in crate::machine) fn ask(shared: &mut Shared, attempt: u16, compressed: bool) -> State {
+    let with_tools = !shared.force_finish;
+    let name = attempt - 1 + u16::from(compressed) * shared.settings.model_attempts_max;
+    shared.emit(Unit::Model, Verb::Ask, name, Effect::CallModel { with_tools });
+    State::CallingModel { attempt, compressed }
+}
+
+/// The model answered.
+pub(in crate::machine) fn replied(shared: &mut Shared, reply: &Reply) -> State {
+    shared.called_model = true;
+    shared.question = false;
+    shared.expires_at = None;
+    if let Some(usage) = &reply.usage {
+        shared.totals.add_model_call(usage);
+    }
+    let facts = &reply.calls[..reply.calls.len().min(limits::CALLS_PER_TURN_MAX)];
+    shared.calls = Calls::open(facts);
+    shared.phase = Phase::LlmResult;
+    if reply.aborted {
+        shared.phase = Phase::HumanAbort;
+        return step::close(shared);
+    }
+    shared.unresolved_rounds = if reply.unresolved { shared.unresolved_rounds + 1 } else { 0 };
+    let signatures: Vec<u64> = facts.iter().map(|facts| facts.signature).collect();
+    let repeats = shared.repeat.note_turn(&signatures) == RepeatVerdict::Stop;
+    shared.doom = doom(shared, repeats);
+    step::close(shared)
+}
+
+fn doom(shared: &Shared, repeats: bool) -> Option<Reason> {
+    if shared.calls.is_empty() {
+        return None;
+    }
+    if shared.force_finish {
+        return Some(Reason::MaxSteps);
+    }
+    if repeats {
+        return Some(Reason::ToolCallRepeatLimit);
+    }
+    (shared.unresolved_rounds >= limits::UNRESOLVED_ROUNDS_MAX).then_some(Reason::UnresolvedTools)
+}
+
+/// The model did not answer.
+pub(in crate::machine) fn failed(shared: &mut Shared, attempt: u16, compressed: bool, failure: ModelFailure) -> State {
+    if shared.stop_requested {
+        return step::close(shared);
+    }
+    match failure.kind {
+        FailureKind::Retryable if attempt < shared.settings.model_attempts_max => {
+            let until = shared.now.saturating_add(back_off_ms(attempt, &failure));
+            State::WaitingToRetry { attempt, compressed, until }
+        }
+        FailureKind::ContextOverflow if !compressed => compact::announce(shared, 0, 0, true),
+        FailureKind::ContextOverflow => end(shared, Reason::ContextOverflow, failure),
+        FailureKind::Retryable | FailureKind::Permanent => end(shared, Reason::Error, failure),
+        FailureKind::Cancelled => {
+            shared.ending = Some(Ending::because(Reason::Interrupted));
+            step::close(shared)
+        }
+    }
+}
+
+fn end(shared: &mut Shared, reason: Reason, failure: ModelFailure) -> State {
+    shared.ending = Some(Ending::failed(reason, failure.fault));
+    step::close(shared)
+}
+
+/// Doubles from one second to thirty, plus up to a tenth by chance; what the provider asks for wins.
+fn back_off_ms(attempt: u16, failure: &ModelFailure) -> u64 {
+    if let Some(asked) = failure.retry_after_ms {
+        return asked.min(limits::RETRY_AFTER_MAX_MS);
+    }
+    let doublings = u32::from(attempt - 1).min(10);
+    let wait = (limits::BACKOFF_FIRST_MS << doublings).min(limits::BACKOFF_MAX_MS);
+    wait + wait * u64::from(failure.jitter_permille.min(1_000)) / 10_000
+}
