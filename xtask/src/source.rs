@@ -158,7 +158,8 @@ fn position(bytes: &[u8], wanted: u8) -> usize {
     bytes.iter().position(|byte| *byte == wanted).unwrap_or(bytes.len())
 }
 
-fn blank(bytes: &mut [u8]) {
+/// Turns everything but line ends into spaces.
+pub(crate) fn blank(bytes: &mut [u8]) {
     for byte in bytes.iter_mut().filter(|byte| **byte != b'\n') {
         *byte = b' ';
     }
