@@ -15,7 +15,7 @@ use crate::conformance;
 /// Scenario files, from the root of the workspace. The steps that run them wait until the folder is there.
 const SCENARIOS: &str = "tests/scenarios";
 
-/// The crates that must build without what their features add.
+/// The crates that must build, and build clean, without what their features add.
 const LEAN_CRATES: [&str; 3] = ["jackline-runtime", "jackline-tools", "jackline-hooks"];
 
 const WASM: &str = "wasm32-unknown-unknown";
@@ -117,7 +117,7 @@ fn steps(root: &Path) -> Vec<Step> {
     ];
     for package in LEAN_CRATES {
         let name = format!("{package} without features");
-        steps.push(Step::cargo(&name, &["build", "-p", package, "--no-default-features"]));
+        steps.push(Step::cargo(&name, &["clippy", "-p", package, "--no-default-features", "--", "-D", "warnings"]));
     }
     if has_target(WASM) {
         let words = ["check", "-p", LEAN_CRATES[0], "--no-default-features", "--target", WASM];

@@ -37,8 +37,7 @@ const LAYERS: [&str; 4] = ["machine", "journal", "drive", "llm"];
 const PORT_FILES: [&str; 2] = ["llm/port.rs", "llm/history.rs"];
 
 /// What the runtime without its default features must not contain.
-const KEPT_OUT: [&str; 8] =
-    ["tokio", "async-openai", "reqwest", "hyper", "rusqlite", "libsqlite3-sys", "tiktoken-rs", "futures-util"];
+const KEPT_OUT: [&str; 6] = ["tokio", "async-openai", "reqwest", "hyper", "rusqlite", "libsqlite3-sys"];
 
 const RUNTIME: &str = "crates/runtime/src";
 
