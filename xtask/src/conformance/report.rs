@@ -1,3 +1,4 @@
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -61,15 +62,9 @@ impl Listed {
 pub(crate) fn run(root: &Path, options: Options) -> ExitCode {
     let ledger = read(root);
     let shown = ledger.entries.iter().filter(|entry| options.listed.has(entry.state()));
-    if options.json {
-        println!("{:#}", document(&ledger, shown));
-    } else {
-        shown.for_each(show);
-        print!("{}", counts_text(&ledger));
-        for problem in &ledger.problems {
-            println!("problem: {problem}");
-        }
-    }
+    let text = if options.json { format!("{:#}\n", document(&ledger, shown)) } else { listing(&ledger, shown) };
+    // A reader that has seen enough, such as `head`, may close the pipe.
+    let _ = io::stdout().write_all(text.as_bytes());
     if ledger.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -79,15 +74,23 @@ fn read(root: &Path) -> Ledger {
     Ledger::new(lists, proofs, problems)
 }
 
-fn show(entry: &Entry) {
+fn listing<'a>(ledger: &Ledger, shown: impl Iterator<Item = &'a Entry>) -> String {
+    let entries: String = shown.map(entry_text).collect();
+    let problems: String = ledger.problems.iter().map(|problem| format!("problem: {problem}\n")).collect();
+    entries + &counts_text(ledger) + &problems
+}
+
+fn entry_text(entry: &Entry) -> String {
+    const INDENT: &str = "                  ";
     let (promise, state) = (&entry.promise, entry.state());
-    println!("{:<8} {:<9} {}", promise.id, state.word(), promise.text);
+    let mut text = format!("{:<8} {:<9} {}\n", promise.id, state.word(), promise.text);
     if let Some(closure) = &entry.closure {
-        println!("{:18} {} ({}): {}", "", closure.kind.word(), closure.decision, closure.reason);
+        text += &format!("{INDENT} {} ({}): {}\n", closure.kind.word(), closure.decision, closure.reason);
     }
     for proof in &entry.proofs {
-        println!("{:18} {}", "", proof.place());
+        text += &format!("{INDENT} {}\n", proof.place());
     }
+    text
 }
 
 fn counts_text(ledger: &Ledger) -> String {
