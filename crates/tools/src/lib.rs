@@ -6,6 +6,7 @@ pub mod call;
 pub mod gate;
 pub mod limits;
 mod spec;
+mod text;
 mod tool;
 
 pub use gate::{Archived, Clearance, Denial, Publishable, Receipt};
