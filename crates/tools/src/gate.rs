@@ -11,9 +11,9 @@ use std::sync::Arc;
 use jackline_hooks::{AfterVerdict, BeforeVerdict, DENIED_ERROR, HookKind, RuledBy, Ruling};
 use jackline_model::{BlobId, RawOutput, ToolCall, ToolRunResult};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::limits;
+use crate::text::{self, prefix};
 
 /// The right to run one call, once.
 ///
@@ -48,12 +48,7 @@ pub enum Gated {
 /// Applies the ruling of the before-hooks to a call.
 pub fn clear(call: ToolCall, ruling: Ruling<BeforeVerdict>) -> (Gated, Option<RuledBy>) {
     let (verdict, by) = ruling.into_parts();
-    let gated = match verdict {
-        BeforeVerdict::Proceed => Gated::Run(Clearance { call }),
-        BeforeVerdict::Mock(raw) => Gated::Judge(raw),
-        BeforeVerdict::Deny { reason } => Gated::Publish(denied_before(worded(reason, HookKind::BeforeToolCall))),
-    };
-    (gated, by)
+    (gated(call, verdict), by)
 }
 
 /// Applies the ruling of the after-hooks to an output. A denial replaces all of it.
@@ -62,12 +57,7 @@ pub fn clear(call: ToolCall, ruling: Ruling<BeforeVerdict>) -> (Gated, Option<Ru
 /// archive, under the hash of its bytes.
 pub fn publish(raw: RawOutput, ruling: Ruling<AfterVerdict>, bytes_max: usize) -> (Publishable, Option<RuledBy>) {
     let (verdict, by) = ruling.into_parts();
-    let result = raw.into_result();
-    let published = match verdict {
-        AfterVerdict::Keep => kept(result, bytes_max),
-        AfterVerdict::Deny { reason } => denied_after(result, worded(reason, HookKind::AfterToolCall)),
-    };
-    (published, by)
+    (judged(raw, verdict, bytes_max), by)
 }
 
 /// Makes the result row of a call whose tool did not speak: refused, timed out, aborted, in doubt.
@@ -250,6 +240,25 @@ fn rejected_text(reason: Option<&str>) -> String {
     }
 }
 
+/// What [`clear`] does once the ruling is taken apart. For the call machine and its tests only: a
+/// verdict alone proves nothing.
+pub(crate) fn gated(call: ToolCall, verdict: BeforeVerdict) -> Gated {
+    match verdict {
+        BeforeVerdict::Proceed => Gated::Run(Clearance { call }),
+        BeforeVerdict::Mock(raw) => Gated::Judge(raw),
+        BeforeVerdict::Deny { reason } => Gated::Publish(denied_before(worded(reason, HookKind::BeforeToolCall))),
+    }
+}
+
+/// What [`publish`] does once the ruling is taken apart. For the call machine and its tests only.
+pub(crate) fn judged(raw: RawOutput, verdict: AfterVerdict, bytes_max: usize) -> Publishable {
+    let result = raw.into_result();
+    match verdict {
+        AfterVerdict::Keep => kept(result, bytes_max),
+        AfterVerdict::Deny { reason } => denied_after(result, worded(reason, HookKind::AfterToolCall)),
+    }
+}
+
 fn worded(reason: Option<String>, kind: HookKind) -> String {
     reason.filter(|reason| !reason.is_empty()).unwrap_or_else(|| format!("Blocked by {kind} hook."))
 }
@@ -297,31 +306,28 @@ fn kept(mut result: ToolRunResult, bytes_max: usize) -> Publishable {
         return Publishable { result, denial: None, archived: None };
     }
     let whole = std::mem::take(&mut result.content);
-    let original_bytes = whole.len();
     let text: Arc<str> = Arc::from(prefix(&whole, limits::ARCHIVE_BYTES_MAX));
-    let blob = BlobId::new(hex(&Sha256::digest(text.as_bytes())));
+    let blob = BlobId::new(text::sha256_hex(&[text.as_bytes()]));
     let window = prefix(&text, bytes_max);
-    let shown_lines = window.lines().count();
-    result.content = format!(
-        "{window}\n[{} of {original_bytes} bytes shown, {shown_lines} lines. The rest is archived as `{blob}`: read it \
-         with archive/read.]",
-        window.len()
-    );
+    result.content = format!("{window}\n{}", window_note(window, &text, whole.len(), &blob));
     Publishable { result, denial: None, archived: Some(Archived { blob, text }) }
 }
 
-/// The longest prefix of at most `bytes_max` bytes that ends between two characters.
-fn prefix(text: &str, bytes_max: usize) -> &str {
-    let mut end = bytes_max.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+/// Says how much is shown and how to read on. The last line of a window may be a part of a line, so
+/// reading goes on in it.
+fn window_note(window: &str, archived: &str, original_bytes: usize, blob: &BlobId) -> String {
+    let shown_bytes = window.len();
+    let line = window.split('\n').count();
+    let cut = if archived.len() < original_bytes {
+        format!(" Only the first {} bytes were kept.", archived.len())
+    } else {
+        String::new()
+    };
+    format!(
+        "[{shown_bytes} of {original_bytes} bytes shown, up to line {line}. The rest is archived as `{blob}`: read on \
+         with archive/read, offset {line}.{cut}]"
+    )
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
+#[cfg(test)]
+mod tests;

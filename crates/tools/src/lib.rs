@@ -2,12 +2,22 @@
 //!
 //! There is no model client here and no loop.
 
+pub mod arguments;
 pub mod call;
 pub mod gate;
+pub mod lanes;
 pub mod limits;
+mod registry;
+pub mod schema;
 mod spec;
+mod text;
 mod tool;
+mod wire_name;
 
+pub use arguments::{ArgumentProblem, Arguments, Repair};
 pub use gate::{Archived, Clearance, Denial, Publishable, Receipt};
+pub use registry::{Entry, Registry, RegistryBuilder, RegistryError};
+pub use schema::{ArgumentSchema, SchemaProblem};
 pub use spec::ToolSpec;
 pub use tool::{BoxFuture, Tool, ToolAnswer, ToolContext, ToolError};
+pub use wire_name::{Unresolved, WireNames};

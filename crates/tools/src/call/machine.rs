@@ -51,10 +51,13 @@ pub enum Told {
 }
 
 /// What can happen to a call.
+///
+/// The two parameters are what the chains of hooks ruled. [`Call::step`] takes nothing but rulings,
+/// which only the chains can make; the table behind it works on rulings taken apart.
 #[derive(Debug, PartialEq)]
-pub enum In {
+pub enum In<B = Ruling<BeforeVerdict>, A = Ruling<AfterVerdict>> {
     /// The chain of before-hooks has ruled.
-    BeforeRuled(Ruling<BeforeVerdict>),
+    BeforeRuled(B),
     /// The operation has written the clearance down.
     Go,
     /// The tool finished.
@@ -65,8 +68,8 @@ pub enum In {
     Deferred,
     /// Somebody handed the answer in.
     Answered(RawOutput),
-    /// The chain of after-hooks has ruled.
-    AfterRuled(Ruling<AfterVerdict>, usize),
+    /// The chain of after-hooks has ruled; the number is the longest text that is published whole.
+    AfterRuled(A, usize),
     /// The runtime ends the call: a deadline, an abort.
     Ended(Receipt),
 }
@@ -119,8 +122,12 @@ impl Call {
     /// [`CallFault`] when the input does not fit the state. The call is lost then: fail the
     /// operation, never guess.
     pub fn step(self, input: In, out: &mut VecDeque<Effect>) -> Result<Self, CallFault> {
+        self.moved(input.taken_apart(), out)
+    }
+
+    fn moved(self, input: Apart, out: &mut VecDeque<Effect>) -> Result<Self, CallFault> {
         Ok(match (self, input) {
-            (Self::Asking { call }, In::BeforeRuled(ruling)) => match gate::clear(call, ruling) {
+            (Self::Asking { call }, In::BeforeRuled((verdict, by))) => match (gate::gated(call, verdict), by) {
                 (Gated::Run(clearance), _) => {
                     out.push_back(Effect::Tell);
                     Self::Cleared { clearance }
@@ -140,9 +147,8 @@ impl Call {
                 Self::Parked
             }
             (Self::Parked, In::Answered(raw)) => judge(raw, Told::Answered, out),
-            (Self::Judging { raw, told }, In::AfterRuled(ruling, bytes_max)) => {
-                let (published, by) = gate::publish(raw, ruling, bytes_max);
-                publish(published, told, by, out)
+            (Self::Judging { raw, told }, In::AfterRuled((verdict, by), bytes_max)) => {
+                publish(gate::judged(raw, verdict, bytes_max), told, by, out)
             }
             // Whatever raw output the state held is dropped unjudged.
             (
@@ -165,7 +171,25 @@ impl Call {
     }
 }
 
+/// The inputs with their rulings taken apart.
+type Apart = In<(BeforeVerdict, Option<RuledBy>), (AfterVerdict, Option<RuledBy>)>;
+
 impl In {
+    fn taken_apart(self) -> Apart {
+        match self {
+            Self::BeforeRuled(ruling) => In::BeforeRuled(ruling.into_parts()),
+            Self::Go => In::Go,
+            Self::Finished(raw) => In::Finished(raw),
+            Self::Threw(raw) => In::Threw(raw),
+            Self::Deferred => In::Deferred,
+            Self::Answered(raw) => In::Answered(raw),
+            Self::AfterRuled(ruling, bytes_max) => In::AfterRuled(ruling.into_parts(), bytes_max),
+            Self::Ended(receipt) => In::Ended(receipt),
+        }
+    }
+}
+
+impl<B, A> In<B, A> {
     fn name(&self) -> &'static str {
         match self {
             Self::BeforeRuled(_) => "before ruled",
@@ -197,3 +221,6 @@ fn publish(published: Publishable, told: Told, denied_by: Option<RuledBy>, out: 
     out.push_back(Effect::Publish { published: Box::new(published), told, denied_by });
     Call::Done
 }
+
+#[cfg(test)]
+mod tests;
