@@ -41,6 +41,16 @@ impl History {
         self.entries.push(entry);
     }
 
+    /// Puts a message at an index.
+    pub fn insert(&mut self, index: usize, entry: Arc<HistoryEntry>) {
+        self.entries.insert(index, entry);
+    }
+
+    /// Takes the message at an index out.
+    pub fn remove(&mut self, index: usize) {
+        self.entries.remove(index);
+    }
+
     /// The messages.
     pub fn entries(&self) -> &[Arc<HistoryEntry>] {
         &self.entries
