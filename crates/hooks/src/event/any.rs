@@ -116,7 +116,7 @@ macro_rules! variants {
 
         #[cfg(feature = "dispatch")]
         impl Pick for $payload {
-            fn pick(event: &Event) -> Option<&Arc<Self>> {
+            fn pick(event: Event) -> Option<Arc<Self>> {
                 if let Event::$variant(payload) = event { Some(payload) } else { None }
             }
         }
@@ -127,7 +127,7 @@ macro_rules! variants {
 #[cfg(feature = "dispatch")]
 pub(crate) trait Pick: Sized {
     /// The payload.
-    fn pick(event: &Event) -> Option<&Arc<Self>>;
+    fn pick(event: Event) -> Option<Arc<Self>>;
 }
 
 variants! {

@@ -18,6 +18,8 @@ pub(crate) mod tests;
 mod tool;
 
 pub use any::Event;
+#[cfg(feature = "dispatch")]
+pub(crate) use any::Pick;
 pub use attachment::{Attachment, AttachmentKind, AttachmentSource};
 pub use call_agent::{AfterCallAgentEvent, BeforeCallAgentEvent, OnCallAgentErrorEvent};
 pub use compact::{AfterCompactEvent, BeforeCompactEvent, CompactContext, OnCompactErrorEvent};
