@@ -122,15 +122,7 @@ fn end() -> RunEnd {
 pub(crate) fn one_of_each() -> Vec<Event> {
     let context = tool_context;
     let result = ToolRunResult { execution_time: Some(42), ..ToolRunResult::ok("file text") };
-    let one = DecidedCalls(vec!["call_abc".into()]);
-    let two = DecidedCalls(vec!["call_a".into(), "call_b".into()]);
-    let pending = PendingTool {
-        key: ToolKey::new("fs", "write"),
-        tool_call_id: Some("call_abc".into()),
-        arguments: Some(r#"{"path":"a"}"#.to_owned()),
-        args: Some(effective_args(r#"{"path":"a"}"#)),
-    };
-    vec![
+    let mut events: Vec<Event> = vec![
         BeforeStepEvent { run: run(), step_index: 1, steps: 1 }.into(),
         after_step().into(),
         OnCompleteEvent { end: end() }.into(),
@@ -146,21 +138,14 @@ pub(crate) fn one_of_each() -> Vec<Event> {
         BeforeToolCallEvent { context: context() }.into(),
         AfterToolCallEvent { context: context(), mocked: false, result }.into(),
         OnToolCallErrorEvent { context: context(), error: "connection refused".to_owned() }.into(),
-        BeforeHumanInterventionEvent { context: human(), step_index: 1, pending_tools: vec![pending] }.into(),
-        AfterHumanInterventionEvent {
-            context: human(),
-            action: HumanAction::Approve,
-            calls: one,
-            rejection_reason: None,
-        }
-        .into(),
-        OnStopByHumanInterventionEvent {
-            context: human(),
-            calls: two,
-            rejection_reason: None,
-            reason: Some("user_stop".to_owned()),
-        }
-        .into(),
+    ];
+    events.extend(human_events());
+    events.extend(later_events());
+    events
+}
+
+fn later_events() -> [Event; 6] {
+    [
         BeforeCompactEvent { context: compact(), message_count: 20, token_count: 90_000 }.into(),
         AfterCompactEvent {
             context: compact(),
@@ -192,6 +177,34 @@ pub(crate) fn one_of_each() -> Vec<Event> {
             agent_id: "agt_child".into(),
             error: "busy".to_owned(),
             user_id: None,
+        }
+        .into(),
+    ]
+}
+
+fn human_events() -> [Event; 3] {
+    let one = DecidedCalls(vec!["call_abc".into()]);
+    let two = DecidedCalls(vec!["call_a".into(), "call_b".into()]);
+    let pending = PendingTool {
+        key: ToolKey::new("fs", "write"),
+        tool_call_id: Some("call_abc".into()),
+        arguments: Some(r#"{"path":"a"}"#.to_owned()),
+        args: Some(effective_args(r#"{"path":"a"}"#)),
+    };
+    [
+        BeforeHumanInterventionEvent { context: human(), step_index: 1, pending_tools: vec![pending] }.into(),
+        AfterHumanInterventionEvent {
+            context: human(),
+            action: HumanAction::Approve,
+            calls: one,
+            rejection_reason: None,
+        }
+        .into(),
+        OnStopByHumanInterventionEvent {
+            context: human(),
+            calls: two,
+            rejection_reason: None,
+            reason: Some("user_stop".to_owned()),
         }
         .into(),
     ]
