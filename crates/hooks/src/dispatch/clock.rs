@@ -10,6 +10,9 @@ use futures_util::future::BoxFuture;
 /// The dispatcher has no timer of its own, so that a virtual clock can drive it.
 pub trait HookClock: Debug + Send + Sync {
     /// The time since some fixed moment. Never runs backwards.
+    ///
+    /// Read twice per hook. Handlers that answer at once cost little more than these readings, so a
+    /// coarse clock pays.
     fn now(&self) -> Duration;
 
     /// Ends after this long. Asked for only when a handler did not answer at once.

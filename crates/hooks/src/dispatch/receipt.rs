@@ -8,8 +8,8 @@ use crate::{HookKind, RulingCause};
 
 /// What became of one evaluation: a receipt per hook that was asked, in order.
 ///
-/// Hooks that were not asked, because none of their tools or a decision came first, have none. An
-/// evaluation whose future is dropped leaves no delivery at all.
+/// A hook that was not asked, because it is about other tools or because a decision came first, has
+/// none. An evaluation whose future is dropped leaves no delivery at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
     /// The receipts.

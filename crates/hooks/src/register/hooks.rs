@@ -308,7 +308,7 @@ where
 
 fn check(entry: &Entry) -> Result<(), RegistrationError> {
     if let Some(Err(error)) = &entry.matcher {
-        return Err(RegistrationError::Matcher { hook: entry.id.clone(), source: error.clone() });
+        return Err(RegistrationError::Matcher { hook: entry.id.clone(), cause: error.clone() });
     }
     if entry.timeout.is_zero() || entry.timeout > HANDLER_TIMEOUT_MAX {
         return Err(RegistrationError::Timeout { hook: entry.id.clone() });

@@ -8,12 +8,12 @@ use crate::MatcherError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistrationError {
     /// A matcher does not compile.
-    #[error("hook `{hook}`: {source}")]
+    #[error("hook `{hook}`: {cause}")]
     Matcher {
         /// The hook.
         hook: HookId,
         /// What is wrong with its matcher.
-        source: MatcherError,
+        cause: MatcherError,
     },
     /// A deadline is zero or too long for a timer.
     #[error("hook `{hook}`: a timeout must be more than zero and at most 2147483.647 seconds")]

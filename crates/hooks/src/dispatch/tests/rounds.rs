@@ -72,3 +72,16 @@ fn having_hooks_ignores_inherited_ones_but_the_handle_does_not() {
     assert!(handle(&bench).controls(HookKind::BeforeToolCall));
     assert!(!handle(&bench).wants(HookKind::BeforeToolCall));
 }
+
+#[test]
+fn every_evaluation_can_move_between_threads() {
+    fn assert_send<T: Send>(value: T) -> T {
+        value
+    }
+    let bench = Bench::new(Hooks::new().observe_all("o", |_| ready(())));
+    let (handle, raw) = (bench.handle(), RawOutput::new(ToolRunResult::ok("x")));
+    drop(assert_send(handle.dispatch(HookKind::AfterStep, || example(HookKind::AfterStep))));
+    drop(assert_send(handle.dispatch_before_tool_call(|| before_event("fs", "readFile"))));
+    drop(assert_send(handle.evaluate_after_tool_call(&raw, false, tool_context)));
+    drop(assert_send(bench.dispatcher.dispatch(&Rounds::of("op_1"), HookKind::AfterStep, || panic!("not polled"))));
+}
