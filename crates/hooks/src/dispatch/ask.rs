@@ -1,0 +1,82 @@
+//! Asks one handler, and comes back whatever it does.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::future::{Either, FutureExt, select};
+use futures_util::poll;
+
+use super::{AnswerClass, HookClock};
+use crate::register::HookError;
+use crate::register::entry::Answering;
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The handler said so.
+    Error(HookError),
+    /// It panicked. What it said then is gone: it may quote raw output.
+    Panic,
+    /// It ran out of time.
+    Timeout,
+}
+
+impl Failure {
+    pub(super) fn class(self) -> AnswerClass {
+        match self {
+            Self::Error(_) => AnswerClass::Error,
+            Self::Panic => AnswerClass::Panic,
+            Self::Timeout => AnswerClass::Timeout,
+        }
+    }
+
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Error(error) => error.label(),
+            Self::Panic => "panic",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+/// Asks a handler for at most `timeout`. One that answers at once costs no timer.
+pub(super) async fn ask<A>(
+    call: impl FnOnce() -> Answering<A>,
+    timeout: Duration,
+    clock: &dyn HookClock,
+) -> Result<A, Failure> {
+    let answering = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(answering) => answering,
+        Err(panic) => {
+            discard(panic);
+            return Err(Failure::Panic);
+        }
+    };
+    let mut answer = AssertUnwindSafe(answering).catch_unwind();
+    let answered = match poll!(&mut answer) {
+        Poll::Ready(answered) => answered,
+        Poll::Pending => match select(answer, clock.sleep(timeout)).await {
+            Either::Left((answered, _deadline)) => answered,
+            Either::Right(((), late)) => {
+                discard(late);
+                return Err(Failure::Timeout);
+            }
+        },
+    };
+    match answered {
+        Ok(answer) => answer.map_err(Failure::Error),
+        Err(panic) => {
+            discard(panic);
+            Err(Failure::Panic)
+        }
+    }
+}
+
+/// Drops what a handler left behind, even if that panics in turn.
+fn discard<T>(remains: T) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(remains))) {
+        // Dropping this one could panic again. It is leaked: a destructor that panics is a bug, not a load.
+        std::mem::forget(panic);
+    }
+}
