@@ -175,7 +175,7 @@ impl TurnCall {
 
     fn facts(&self, lane: u16) -> CallFacts {
         let side_effect = self.entry().map_or(SideEffect::Effect, |entry| entry.spec().side_effect);
-        CallFacts { lane, route: self.route(), side_effect, signature: Signature::of(&self.call).0 }
+        CallFacts { lane, route: self.route(), side_effect, signature: Signature::of(&self.call) }
     }
 
     fn lane_request(&self) -> LaneRequest<'_> {

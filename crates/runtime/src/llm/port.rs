@@ -28,6 +28,12 @@ pub trait Model: Send + Sync {
         request: ModelRequest<'a>,
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelFault>>;
+
+    /// Whether it takes its time from the runtime's clock, as a scripted one does: while it waits,
+    /// a virtual clock may jump.
+    fn is_simulated(&self) -> bool {
+        false
+    }
 }
 
 /// One request.
@@ -35,6 +41,8 @@ pub trait Model: Send + Sync {
 pub struct ModelRequest<'a> {
     /// The model's name, as the provider knows it.
     pub model: &'a str,
+    /// The agent that asks.
+    pub agent: &'a str,
     /// The conversation.
     pub history: &'a History,
     /// What the model may call; empty when it must answer in words.

@@ -4,6 +4,7 @@ use jackline_model::{Fault, ModelUsage, NanoDollars, OperationId, SideEffect, To
 
 use super::id::EffectId;
 use super::instruction::{Instruction, Ordinal};
+use crate::repeat::{ResultDigest, Signature};
 
 /// Something that happened, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,7 +213,7 @@ pub struct CallFacts {
     /// What a second run would do.
     pub side_effect: SideEffect,
     /// Equal for equal calls: tool and canonical arguments.
-    pub signature: u64,
+    pub signature: Signature,
 }
 
 /// Who answers a call.
@@ -266,7 +267,7 @@ pub struct Settled {
     /// What the call cost.
     pub cost: NanoDollars,
     /// Equal for equal results.
-    pub digest: u64,
+    pub digest: ResultDigest,
 }
 
 /// How a result came about.

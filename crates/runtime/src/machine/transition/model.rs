@@ -10,7 +10,7 @@ use crate::machine::input::{FailureKind, ModelFailure, Reply};
 use crate::machine::instruction::Phase;
 use crate::machine::limits;
 use crate::machine::state::{Ending, Shared, State};
-use crate::repeat::RepeatVerdict;
+use crate::repeat::{RepeatVerdict, Signature};
 
 /// Asks the model, unless a limit stands against it.
 pub(in crate::machine) fn call(shared: &mut Shared) -> State {
@@ -56,7 +56,7 @@ pub(in crate::machine) fn replied(shared: &mut Shared, reply: &Reply) -> State {
         return step::close(shared);
     }
     shared.unresolved_rounds = if reply.unresolved { shared.unresolved_rounds + 1 } else { 0 };
-    let signatures: Vec<u64> = facts.iter().map(|facts| facts.signature).collect();
+    let signatures: Vec<Signature> = facts.iter().map(|facts| facts.signature).collect();
     let repeats = shared.repeat.note_turn(&signatures) == RepeatVerdict::Stop;
     shared.doom = doom(shared, repeats);
     step::close(shared)
