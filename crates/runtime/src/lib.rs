@@ -1,5 +1,6 @@
 //! The step loop of an agent, run as an explicit state machine.
 
+pub mod agent;
 pub mod compress;
 pub mod llm;
 pub mod permission;
