@@ -60,7 +60,7 @@ struct ModelTable {
     /// The name, as the provider knows it.
     name: String,
     /// Where the provider answers; by default what the environment says.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "base_url")]
     base_url: Option<String>,
     /// The environment variable that holds the key.
     #[serde(default)]
@@ -137,6 +137,18 @@ impl JsonSchema for ModelConfig {
         let table = generator.subschema_for::<ModelTable>();
         json_schema!({"anyOf": [{"type": "string"}, table]})
     }
+}
+
+/// Reads a URL without a password: the configuration is stored, and secrets never are.
+fn base_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let url = String::deserialize(deserializer)?;
+    let Some((_, rest)) = url.split_once("://").filter(|(scheme, _)| *scheme == "http" || *scheme == "https") else {
+        return Err(D::Error::custom("a base URL begins with http:// or https://"));
+    };
+    if rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
+        return Err(D::Error::custom("a base URL holds no password; name the variable of the key in `api_key_env`"));
+    }
+    Ok(Some(url))
 }
 
 fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

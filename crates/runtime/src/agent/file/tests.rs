@@ -126,6 +126,8 @@ fn values_out_of_range_are_refused() {
         ("[limits]\nmax_steps = 0", "max_steps"),
         ("[limits]\nmax_cost = -1.0", "an amount of dollars is a number from 0 up, not -1"),
         ("[limits]\nmax_cost = nan", "an amount of dollars is a number from 0 up, not NaN"),
+        ("[model]\nname = \"m\"\nbase_url = \"https://u:p@host/v1\"", "a base URL holds no password"),
+        ("[model]\nname = \"m\"\nbase_url = \"host/v1\"", "a base URL begins with http"),
         ("[compression]\nthreshold_ratio = 1.5", "a ratio is more than 0 and at most 1, not 1.5"),
         ("[[command_tool]]\nname = \"a/b\"\ndescription = \"\"\ncommand = []", "a command names at least a program"),
         ("[[command_tool]]\nname = \"ab\"\ndescription = \"\"\ncommand = [\"x\"]", "is not of the form"),
@@ -160,6 +162,17 @@ fn c181_files_from_windows_are_read_as_any_other() {
     let agent = AgentFile::parse_bytes(windows.as_bytes(), "agent.toml").unwrap();
     assert_eq!(agent, AgentFile::parse(FULL, "agent.toml").unwrap());
     assert_eq!(agent.instructions.as_deref(), Some("You are a clerk.\nBe brief."));
+}
+
+proptest::proptest! {
+    #[test]
+    fn every_mistake_has_a_place_within_the_file(text in "[a-z\\[\\]=\"'.é \n]{0,60}") {
+        let Err(found) = AgentFile::parse(&format!("name = 1\n{text}"), "agent.toml") else {
+            panic!("a number is no name")
+        };
+        proptest::prop_assert!(found.line >= 1 && found.line <= text.lines().count() + 2);
+        proptest::prop_assert!(found.column >= 1);
+    }
 }
 
 #[test]
