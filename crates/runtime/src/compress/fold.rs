@@ -1,6 +1,6 @@
 //! Which entries of a history are folded, and which stay.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use jackline_model::{Message, MessageBody};
 
@@ -114,7 +114,7 @@ fn tail_start(entries: &[Entry], budget: u64) -> usize {
 /// A result belongs to the nearest answer before it that asked for a call of its id. One without
 /// such an answer stands alone, and still never begins a tail.
 pub fn entries_of<'a>(messages: impl IntoIterator<Item = (&'a Message, u64, bool)>) -> Vec<Entry> {
-    let mut owners = HashMap::new();
+    let mut owners = BTreeMap::new();
     let mut kind_at = |place: usize, message: &'a Message| match &message.body {
         MessageBody::System { .. } => EntryKind::System,
         MessageBody::User { .. } => EntryKind::User,
