@@ -3,6 +3,7 @@
 //! [`machine`] decides, [`planner`] plans, [`journal`] says what is written down, and `drive`
 //! performs. Without default features there is no async runtime here, no HTTP client, no store.
 
+pub mod agent;
 pub mod compress;
 pub mod journal;
 pub mod llm;

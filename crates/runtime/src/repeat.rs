@@ -212,12 +212,12 @@ mod tests {
     }
 
     #[test]
-    fn llm_19_and_c098_tenth_identical_turn_stops_and_the_seventh_warns() {
+    fn c098_tenth_identical_turn_stops_and_the_seventh_warns() {
         assert_eq!(run(cycle(&[&[A]])), (Some(7), Some(10)));
     }
 
     #[test]
-    fn llm_19_call_that_is_always_among_others_stops_too() {
+    fn call_that_is_always_among_others_stops_too() {
         let turns = (0..40).map(|at| vec![A, Signature(100 + at)]);
         assert_eq!(run(turns), (Some(7), Some(10)));
     }

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn cmp_27_hooks_see_500_characters() {
+    fn hooks_see_500_characters() {
         let summary = "é".repeat(600);
         assert_eq!(summary_excerpt(&summary).chars().count(), 500);
         assert_eq!(summary_excerpt("short"), "short");

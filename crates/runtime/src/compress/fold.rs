@@ -1,6 +1,6 @@
 //! Which entries of a history are folded, and which stay.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use jackline_model::{Message, MessageBody};
 
@@ -114,21 +114,20 @@ fn tail_start(entries: &[Entry], budget: u64) -> usize {
 /// A result belongs to the nearest answer before it that asked for a call of its id. One without
 /// such an answer stands alone, and still never begins a tail.
 pub fn entries_of<'a>(messages: impl IntoIterator<Item = (&'a Message, u64, bool)>) -> Vec<Entry> {
-    let mut owners = HashMap::new();
+    let mut owners = BTreeMap::new();
+    let mut kind_at = |place: usize, message: &'a Message| match &message.body {
+        MessageBody::System { .. } => EntryKind::System,
+        MessageBody::User { .. } => EntryKind::User,
+        MessageBody::Assistant { tool_calls, .. } => {
+            owners.extend(tool_calls.iter().map(|call| (&call.id, place)));
+            EntryKind::Assistant
+        }
+        MessageBody::Tool { call_id, .. } => {
+            EntryKind::Tool { assistant: owners.get(call_id).copied().unwrap_or(place) }
+        }
+    };
     let read = |(place, (message, tokens, is_summary)): (usize, (&'a Message, u64, bool))| {
-        let kind = match &message.body {
-            _ if is_summary => EntryKind::Summary,
-            MessageBody::System { .. } => EntryKind::System,
-            MessageBody::User { .. } => EntryKind::User,
-            MessageBody::Assistant { tool_calls, .. } => {
-                owners.extend(tool_calls.iter().map(|call| (&call.id, place)));
-                EntryKind::Assistant
-            }
-            MessageBody::Tool { call_id, .. } => match owners.get(call_id) {
-                Some(assistant) => EntryKind::Tool { assistant: *assistant },
-                None => EntryKind::Tool { assistant: place },
-            },
-        };
+        let kind = if is_summary { EntryKind::Summary } else { kind_at(place, message) };
         Entry { kind, tokens }
     };
     messages.into_iter().enumerate().map(read).collect()

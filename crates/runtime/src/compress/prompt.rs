@@ -56,7 +56,7 @@ fn push_section(material: &mut String, title: &str, text: &str) {
     if !material.is_empty() {
         material.push_str("\n\n");
     }
-    let _ = write!(material, "[{title}]\n");
+    let _ = writeln!(material, "[{title}]");
     push_clipped(material, text);
 }
 

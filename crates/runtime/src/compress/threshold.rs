@@ -1,9 +1,7 @@
 //! When a history is too long.
 
-use serde::{Deserialize, Serialize};
-
 /// What the threshold depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdSettings {
     /// Whether histories are folded at all.
     pub enabled: bool,

@@ -146,6 +146,14 @@ impl ApprovalConfig {
         }
     }
 
+    /// The resolver that must be asked before the decision, where the settings are dynamic.
+    pub fn resolver(&self) -> Option<&str> {
+        match self {
+            Self::Policy(_) | Self::Rules(_) => None,
+            Self::Dynamic(dynamic) => Some(&dynamic.resolver),
+        }
+    }
+
     /// The settings as [`from_value`](Self::from_value) reads them.
     pub fn to_value(&self) -> Value {
         match self {

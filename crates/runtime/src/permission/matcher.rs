@@ -64,7 +64,7 @@ impl ArgumentMatcher {
     /// # Errors
     ///
     /// The expression is not one that the `regex` crate takes (look-around and back-references are
-    /// not), or compiles to more than [`REGEX_BYTES_MAX`]. Write it another way.
+    /// not), or compiles to more than a megabyte. Write it another way.
     pub fn regex(pattern: &str) -> Result<Self, ApprovalConfigError> {
         RegexBuilder::new(pattern)
             .size_limit(REGEX_BYTES_MAX)

@@ -57,6 +57,11 @@ fn inspect_program(name: &str, word: &Word, arguments: &[Word], depth: usize, fo
     match name {
         "rm" | "rm.exe" | "grm" => note_deletes(arguments, found),
         "find" | "gfind" => inspect_find(arguments, depth, found),
+        "trap" => {
+            if let Some(handler) = arguments.first() {
+                inspect_line(&handler.text, depth + 1, found);
+            }
+        }
         "eval" => inspect_line(&joined(arguments), depth + 1, found),
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish" | "ash" | "su" | "runuser" => {
             if let Some(script) = script_of(arguments) {
@@ -226,7 +231,7 @@ const WRAPPERS: [Wrapper; 24] = [
 ];
 
 /// Words that stand before a command without being one.
-const KEYWORDS: [&str; 11] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "trap"];
+const KEYWORDS: [&str; 10] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}"];
 
 const FIND_ACTIONS: [&str; 5] = ["-delete", "-exec", "-execdir", "-ok", "-okdir"];
 

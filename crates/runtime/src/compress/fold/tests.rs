@@ -47,22 +47,22 @@ fn c077_no_length_of_the_tail_tears_a_pair() {
 }
 
 #[test]
-fn c076_and_cmp_18_instructions_and_the_latest_request_stay() {
+fn c076_instructions_and_the_latest_request_stay() {
     assert_eq!(plan(&[System, User, Assistant, User, Assistant, Assistant], 1), (vec![1, 2, 4], vec![0, 3, 5]));
 }
 
 #[test]
-fn cmp_15_trailing_request_stays_outside_the_fold() {
+fn trailing_request_stays_outside_the_fold() {
     assert_eq!(plan(&[User, Assistant, User], 1), (vec![0, 1], vec![2]));
 }
 
 #[test]
-fn cmp_21_earlier_summaries_are_folded_in() {
+fn earlier_summaries_are_folded_in() {
     assert_eq!(plan(&[System, Summary, User, Assistant, User], 1), (vec![1, 2, 3], vec![0, 4]));
 }
 
 #[test]
-fn cmp_22_summaries_alone_are_folded_again() {
+fn summaries_alone_are_folded_again() {
     assert_eq!(plan(&[System, Summary, Summary], 9), (vec![1, 2], vec![0]));
 }
 
@@ -84,7 +84,7 @@ fn cmp_30_first_entry_is_folded_even_if_all_fits() {
 }
 
 #[test]
-fn cmp_19_and_c079_nothing_to_fold_is_said() {
+fn c079_nothing_to_fold_is_said() {
     for kinds in [&[][..], &[System], &[User], &[System, User], &[System, User, Assistant]] {
         assert_eq!(select_fold(&ones(kinds), 99), None, "{kinds:?}");
     }

@@ -84,7 +84,7 @@ fn perm_39_everyday_arguments_are_not_found() {
 }
 
 #[test]
-fn perm_37_and_38_an_argument_list_is_read_as_words() {
+fn perm_37_perm_38_argument_list_is_read_as_words() {
     assert!(audit(json!({"command": ["rm", "-rf", "/"]})).is_some());
     assert!(audit(json!({"command": ["bash", "-c", "rm -rf ~"]})).is_some());
     assert_eq!(audit(json!({"command": ["echo", "a; rm -rf /"]})), None);

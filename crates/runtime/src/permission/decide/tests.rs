@@ -205,6 +205,7 @@ fn perm_21_resolver_says_no() {
 #[test]
 fn perm_22_answer_of_a_resolver_is_an_input_of_the_decision() {
     let case = Case::new(Manual).config(json!({"dynamic": {"type": "scope"}}));
+    assert_eq!(case.config.as_ref().and_then(ApprovalConfig::resolver), Some("scope"));
     let no = case.dynamic(DynamicAnswer::No);
     assert_eq!(no.decide(), Execute);
     let yes = no.dynamic(DynamicAnswer::Yes);

@@ -1,4 +1,20 @@
+use proptest::prelude::*;
+
 use super::*;
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_analysis_fail(text in "[rmf \\-/~*'\"`$(){};&|<>\\\\\nenvS=é]{0,80}") {
+        let found = deletes(&text);
+        prop_assert!(found.len() <= ShellPredicate::ALL.len());
+    }
+
+    #[test]
+    fn a_delete_of_the_root_is_found_behind_any_harmless_command(words in "[a-z]{1,8}( [a-z./-]{1,8}){0,3}") {
+        let found = deletes(&format!("{words} && rm -rf /"));
+        prop_assert!(found.contains(&ShellPredicate::DeletesRoot));
+    }
+}
 
 fn assert_finds(command: &str, expected: &[ShellPredicate]) {
     assert_eq!(deletes(command), expected, "{command}");
@@ -74,6 +90,9 @@ fn perm_38_recursive_delete_of_root_is_found_behind_wrappers_and_quotes() {
         "find / -delete",
         "find / -exec rm -rf {} +",
         "timeout 5 rm -rf /",
+        "trap 'rm -rf /' EXIT",
+        "f() { rm -rf /; }; f",
+        "rm -rf / &> log",
         "rm -rf /etc",
     ] {
         assert_finds(command, &[ShellPredicate::DeletesRoot]);

@@ -1,0 +1,243 @@
+//! The driver of one operation: takes effects, performs them, hands the answers back.
+//!
+//! It decides nothing. The order is always the same: `handle`, then the journal, then the effects.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use jackline_hooks::{Delivery, HookHandle};
+use jackline_model::{Fault, OperationId, ToolKey};
+use jackline_tools::call::{Call, CallFault};
+use tokio_util::sync::CancellationToken;
+
+use super::conversation::Conversation;
+use super::core::{Core, Mailbox, RunError};
+use super::facts::{RunFacts, StepFacts};
+use super::pending::Pending;
+use super::setup::Setup;
+use super::stream::{Report, Told};
+use super::turn::Turn;
+use super::unit::SettledCall;
+use super::{summarize, unit};
+use crate::journal::{Approval, Fence, InboxId};
+use crate::llm::{ModelFault, ModelReply};
+use crate::machine::{EffectId, Ending, Firing, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What};
+
+/// An operation in the hands of this process.
+pub(crate) struct Operation {
+    pub(crate) core: Arc<Core>,
+    pub(crate) run: Arc<RunFacts>,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) hooks: HookHandle,
+    pub(crate) machine: Machine,
+    pub(crate) conversation: Conversation,
+    pub(crate) turn: Arc<Turn>,
+    pub(crate) counts: BTreeMap<ToolKey, u64>,
+    pub(crate) steps: StepFacts,
+    pub(crate) approval: Option<Approval>,
+    pub(crate) fence: Fence,
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) pending: Pending,
+    /// Calls between two effects: what may not be written down.
+    pub(crate) calls: BTreeMap<Ordinal, Call>,
+    pub(crate) in_flight: FuturesUnordered<BoxFuture<'static, Done>>,
+    pub(crate) ready: VecDeque<Done>,
+    pub(crate) notices: VecDeque<(EffectId, Firing)>,
+    pub(crate) notice_under_way: bool,
+    pub(crate) cancel: CancellationToken,
+    /// Inbox items that a later record uses up.
+    pub(crate) claimed: BTreeMap<Ordinal, InboxId>,
+    pub(crate) inbox_changed: bool,
+}
+
+/// An effect that was performed.
+#[derive(Debug)]
+pub(crate) enum Done {
+    Hook(EffectId),
+    Notice(EffectId),
+    Planned(EffectId, Vec<Instruction>),
+    Replied(EffectId, Box<ModelReply>),
+    ModelFailed(EffectId, Box<ModelFault>),
+    Unit(EffectId, Result<unit::Stop, CallFault>),
+    ChildStarted(EffectId, OperationId, Call),
+    HumanAsked(EffectId, Approval),
+    Summarized(EffectId, Box<summarize::Done>),
+    SummaryFailed(EffectId, Fault),
+}
+
+impl Operation {
+    /// Runs until the operation has ended or waits for somebody outside.
+    pub(crate) async fn drive(mut self) -> Result<Report, RunError> {
+        let result = self.drive_to_rest().await;
+        // Whatever happened, what is under way ends with us.
+        self.cancel.cancel();
+        self.core.store.release(self.id(), self.fence).or_else(|error| match &result {
+            Ok(()) => Err(RunError::Store(error)),
+            Err(_) => Ok(()),
+        })?;
+        result.map(|()| self.report())
+    }
+
+    async fn drive_to_rest(&mut self) -> Result<(), RunError> {
+        loop {
+            while let Some((id, effect)) = self.machine.next_effect() {
+                self.perform(id, effect).await?;
+            }
+            if let Some(done) = self.ready.pop_front() {
+                self.absorb(done)?;
+                continue;
+            }
+            if self.take_inbox()? {
+                continue;
+            }
+            if self.is_at_rest() {
+                return self.rest().await;
+            }
+            self.wait().await?;
+        }
+    }
+
+    /// Waits for the next thing to happen. What has been decided is with the store first.
+    async fn wait(&mut self) -> Result<(), RunError> {
+        self.pending.append(self.core.store.as_ref(), self.run.id(), self.fence)?;
+        let deadline = self.machine.next_deadline();
+        let clock = Arc::clone(&self.core.clock);
+        let until_deadline = async {
+            match deadline {
+                Some(at) => clock.sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            Some(done) = self.in_flight.next(), if !self.in_flight.is_empty() => self.absorb(done),
+            () = self.mailbox.changed() => {
+                self.inbox_changed = true;
+                Ok(())
+            }
+            () = until_deadline => self.take(What::DeadlineReached),
+        }
+    }
+
+    /// Whether nothing happens any more until somebody outside does something.
+    fn is_at_rest(&self) -> bool {
+        let idle = self.in_flight.is_empty() && !self.inbox_changed;
+        match self.machine.state().kind() {
+            StateKind::Finished => true,
+            StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => {
+                // Somebody must be there when the deadline comes, and to deliver what is under way.
+                idle && self.machine.next_deadline().is_none()
+            }
+            StateKind::Idle
+            | StateKind::OpeningStep
+            | StateKind::Planning
+            | StateKind::CallingModel
+            | StateKind::WaitingToRetry
+            | StateKind::RunningCalls
+            | StateKind::AskingHuman
+            | StateKind::AnnouncingCompaction
+            | StateKind::Summarizing
+            | StateKind::ClosingCompaction
+            | StateKind::ClosingStep
+            | StateKind::Draining
+            | StateKind::Completing
+            | StateKind::ReportingError
+            | StateKind::Failed => false,
+        }
+    }
+
+    async fn rest(&mut self) -> Result<(), RunError> {
+        use crate::machine::Durability;
+        let store = self.core.store.as_ref();
+        self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
+        Ok(())
+    }
+
+    /// Hands an input to the machine; if it moved, it becomes a record.
+    pub(crate) fn take(&mut self, what: What) -> Result<(), RunError> {
+        let moved = self.offer(what)?;
+        debug_assert!(!matches!(moved, Moved::Refused(_)), "answers are not refused: {moved:?}");
+        Ok(())
+    }
+
+    /// Like [`take`](Self::take), for requests from outside, which may be refused.
+    pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
+        let input = Input { at: self.core.clock.now_ms(), what };
+        let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
+        if let Moved::Row(row) = &moved {
+            self.core.note_row(*row, &self.machine);
+            let boundary = self.machine.boundary();
+            if boundary.is_some() {
+                self.steps.next_step();
+            }
+            if boundary.is_some() || self.machine.state().kind() == StateKind::Finished {
+                self.pending.summary = Some(self.summary());
+            }
+            self.pending.record(input, boundary);
+            self.after_move();
+        }
+        Ok(moved)
+    }
+
+    pub(crate) fn id(&self) -> &OperationId {
+        self.run.id()
+    }
+
+    pub(crate) fn step(&self) -> u32 {
+        self.machine.shared().step
+    }
+
+    /// Tells readers, if there are any.
+    pub(crate) fn tell(&self, what: impl FnOnce() -> Told) {
+        if self.core.stream.is_read() {
+            self.core.stream.tell(self.core.clock.now_ms(), self.id(), self.step(), what());
+        }
+    }
+
+    pub(crate) fn ending(&self) -> Option<&Ending> {
+        match self.machine.state() {
+            State::Draining { report, .. }
+            | State::Completing(report)
+            | State::ReportingError(report)
+            | State::Finished(report) => Some(report),
+            State::Idle
+            | State::OpeningStep
+            | State::Planning
+            | State::CallingModel { .. }
+            | State::WaitingToRetry { .. }
+            | State::RunningCalls
+            | State::AskingHuman
+            | State::AnnouncingCompaction(_)
+            | State::Summarizing(_)
+            | State::ClosingCompaction { .. }
+            | State::ClosingStep(_)
+            | State::WaitingForHuman
+            | State::WaitingForAsyncTool
+            | State::Failed => None,
+        }
+    }
+
+    pub(crate) fn note_deliveries(&self, deliveries: &[Delivery]) {
+        for delivery in deliveries {
+            if let Some(first) = delivery.receipts.first() {
+                let hook = first.kind;
+                self.tell(|| Told::Hook { hook, asked: super::perform::receipts(delivery) });
+            }
+        }
+    }
+
+    pub(crate) fn settled_told(&self, settled: &SettledCall) {
+        let Some(call) = self.turn.call(settled.ordinal) else { return };
+        let result = settled.published.result();
+        self.tell(|| Told::ToolEnd {
+            call: call.call.id.clone(),
+            tool: call.call.key.clone(),
+            decision: settled.decided.clone(),
+            result: result.clone(),
+            duration_ms: result.execution_time.unwrap_or(0),
+        });
+    }
+}

@@ -1,0 +1,416 @@
+//! Performing effects. Whatever may take time is put in flight; whatever is ready at once is not.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use jackline_hooks::{Delivery, HookKind};
+use jackline_model::{ApprovalId, SideEffect, ToolRunResult};
+use tokio_util::sync::CancellationToken;
+
+use super::core::RunError;
+use super::facts::Sight;
+use super::operation::{Done, Operation};
+use super::stream::{HookReceipt, PendingCallView, Stream, Told};
+use super::turn::Fit;
+use super::unit::{Stop, Unit};
+use super::{child, summarize};
+use crate::journal::{Approval, ApprovalQuestion, PendingCall};
+use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
+use crate::machine::{
+    Calls, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, is_notice,
+};
+use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
+use crate::planner::{PlanCall, PlanView, Standing};
+
+impl Operation {
+    /// Starts an effect, once the journal is as durable as it needs.
+    pub(crate) async fn perform(&mut self, id: EffectId, effect: Effect) -> Result<(), RunError> {
+        let store = Arc::clone(&self.core.store);
+        self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
+        self.core.before_effect(id, &effect);
+        match effect {
+            Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
+                self.notices.push_back((id, firing));
+                self.next_notice();
+            }
+            Effect::FireHook(firing) => self.fire(id, &firing),
+            Effect::Plan { phase } => {
+                let plan = self.plan(phase);
+                self.ready.push_back(Done::Planned(id, plan));
+            }
+            Effect::CallModel { with_tools } => self.call_model(id, with_tools),
+            Effect::Clear(call) => {
+                self.tool_started(call);
+                self.start_unit(id, call, |unit| unit.clear().boxed());
+            }
+            Effect::Run(call, side_effect) => self.run_tool(id, call, side_effect),
+            Effect::Judge(call) => self.judge(id, call)?,
+            Effect::Refuse(call, refusal) => {
+                self.calls.remove(&call);
+                self.start_unit(id, call, move |unit| std::future::ready(Ok(unit.refuse(&refusal))).boxed());
+            }
+            Effect::StartChild(call) => self.start_child(id, call)?,
+            Effect::AskHuman(question) => self.ask_human(id, question),
+            Effect::Summarize => self.summarize(id),
+            Effect::Cancel => {
+                self.cancel.cancel();
+                self.cancel = CancellationToken::new();
+                self.core.stop_children(self.id())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a future in flight, unless it is done at once.
+    fn launch(&mut self, mut future: BoxFuture<'static, Done>) {
+        match (&mut future).now_or_never() {
+            Some(done) => self.ready.push_back(done),
+            None => self.in_flight.push(future),
+        }
+    }
+
+    fn fire(&mut self, id: EffectId, firing: &Firing) {
+        let kind = firing.kind();
+        match self.deliver(kind, firing) {
+            None => {
+                self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
+                self.ready.push_back(Done::Hook(id));
+            }
+            Some(delivery) => self.launch(delivery.map(move |()| Done::Hook(id)).boxed()),
+        }
+    }
+
+    /// Delivers the oldest firing that the run does not wait for; one at a time, in order.
+    pub(crate) fn next_notice(&mut self) {
+        while !self.notice_under_way {
+            let Some((id, firing)) = self.notices.pop_front() else { return };
+            match self.deliver(firing.kind(), &firing) {
+                None => {
+                    self.tell(|| Told::Hook { hook: firing.kind(), asked: Vec::new() });
+                    self.ready.push_back(Done::Notice(id));
+                }
+                Some(delivery) => {
+                    self.notice_under_way = true;
+                    self.launch(delivery.map(move |()| Done::Notice(id)).boxed());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The delivery of a firing; `None` when no hook wants it, and then no event is built.
+    fn deliver(&self, kind: HookKind, firing: &Firing) -> Option<BoxFuture<'static, ()>> {
+        if !self.hooks.wants(kind) {
+            return None;
+        }
+        let event = self.sight().event(firing)?;
+        let hooks = self.hooks.clone();
+        let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
+        let (operation, step, cancel) = (self.id().clone(), self.step(), self.cancel.clone());
+        let is_last_word = matches!(kind, HookKind::OnComplete | HookKind::OnError);
+        Some(
+            async move {
+                let dispatch = hooks.dispatch(kind, || event);
+                let delivery = if is_last_word {
+                    // The end of a run is told even when the run was stopped.
+                    dispatch.await
+                } else {
+                    tokio::select! {
+                        biased;
+                        delivery = dispatch => delivery,
+                        () = cancel.cancelled() => Delivery::default(),
+                    }
+                };
+                if stream.is_read() {
+                    let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
+                    stream.tell(clock.now_ms(), &operation, step, told);
+                }
+            }
+            .boxed(),
+        )
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        Sight {
+            run: &self.run,
+            steps: &self.steps,
+            shared: self.machine.shared(),
+            turn: &self.turn,
+            conversation: &self.conversation,
+            ending: self.ending(),
+        }
+    }
+
+    fn plan(&mut self, phase: Phase) -> Vec<Instruction> {
+        let before_model = phase != Phase::LlmResult && phase != Phase::CompressionResult;
+        let compaction = before_model
+            .then(|| {
+                let setup = &self.setup;
+                let menu = if self.machine.shared().is_out_of_steps() { &setup.no_tools } else { &setup.menu };
+                self.conversation.compaction_need(&setup.agent.compression, menu, setup.counter.as_ref())
+            })
+            .flatten();
+        let shared = self.machine.shared();
+        let open: Vec<PlanCall<'_>> = open_calls(&shared.calls)
+            .into_iter()
+            .filter_map(|(ordinal, route)| self.plan_call(ordinal, route))
+            .collect();
+        self.setup.planner.plan(&PlanView {
+            phase,
+            calls: &open,
+            interrupted: shared.stop_requested,
+            force_finish: shared.force_finish,
+            compaction,
+            mode: self.setup.agent.approval_mode,
+            history: self.conversation.history(),
+        })
+    }
+
+    fn plan_call(&self, ordinal: Ordinal, route: Route) -> Option<PlanCall<'_>> {
+        let call = self.turn.call(ordinal)?;
+        let standing = call.standing();
+        let permission = match standing {
+            Standing::Usable => decide(
+                &PermissionQuestion {
+                    call: &call.call,
+                    arguments: Arguments::Parsed(&call.arguments),
+                    config: self.setup.approvals.get(&call.call.key),
+                    tool_known: true,
+                    mode: self.setup.agent.approval_mode,
+                    allow_list: &self.setup.agent.allow_list,
+                    dynamic: DynamicAnswer::NotAsked,
+                },
+                &self.setup.blacklist,
+            ),
+            Standing::NotAllowed | Standing::Unusable => Permission::Execute,
+        };
+        Some(PlanCall { ordinal, call: &call.call, route, standing, permission })
+    }
+
+    fn call_model(&mut self, id: EffectId, with_tools: bool) {
+        let setup = Arc::clone(&self.setup);
+        let history = Arc::clone(self.conversation.history());
+        let menu = Arc::clone(if with_tools { &setup.menu } else { &setup.no_tools });
+        self.tell(|| Told::ModelStart { model: setup.agent.model.as_str().into(), attempt: id.attempt + 1, with_tools });
+        let hold = (!setup.model.is_simulated()).then(|| self.core.clock.hold());
+        let cancel = self.cancel.clone();
+        let mut sink = Sink {
+            stream: self.core.stream.clone(),
+            operation: self.id().clone(),
+            step: self.step(),
+            clock: Arc::clone(&self.core.clock),
+        };
+        let ask = async move {
+            let _hold = hold;
+            let request = ModelRequest {
+                model: &setup.agent.model,
+                agent: &setup.agent.name,
+                history: &history,
+                tools: &menu,
+                instruction: (!with_tools && !setup.menu.tools().is_empty()).then_some(ANSWER_NOW),
+                output_tokens_max: setup.agent.output_tokens_max,
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => Done::ModelFailed(id, Box::new(cancelled())),
+                answer = setup.model.call(request, &mut sink) => match answer {
+                    Ok(reply) => Done::Replied(id, Box::new(reply)),
+                    Err(fault) => Done::ModelFailed(id, Box::new(fault)),
+                },
+            }
+        };
+        self.in_flight.push(ask.boxed());
+    }
+
+    fn start_unit(
+        &mut self,
+        id: EffectId,
+        call: Ordinal,
+        start: impl FnOnce(Unit) -> BoxFuture<'static, Result<Stop, jackline_tools::call::CallFault>>,
+    ) {
+        let Some(unit) = self.unit(call) else { return };
+        self.launch(start(unit).map(move |stop| Done::Unit(id, stop)).boxed());
+    }
+
+    pub(crate) fn unit(&self, call: Ordinal) -> Option<Unit> {
+        Some(Unit {
+            ordinal: call,
+            step: self.step(),
+            turn_call: self.turn.call(call)?.clone(),
+            assistant: self.turn.assistant.clone(),
+            run: Arc::clone(&self.run),
+            hooks: self.hooks.clone(),
+            clock: Arc::clone(&self.core.clock),
+            cancel: self.cancel.clone(),
+        })
+    }
+
+    fn run_tool(&mut self, id: EffectId, call: Ordinal, side_effect: SideEffect) {
+        let cleared = self.calls.remove(&call);
+        self.start_unit(id, call, move |unit| unit.run(cleared, side_effect).boxed());
+    }
+
+    /// The answer lies in the inbox until its judgement is published.
+    fn judge(&mut self, id: EffectId, call: Ordinal) -> Result<(), RunError> {
+        self.calls.remove(&call);
+        let answer = self.answer_for(call)?.unwrap_or_else(|| ToolRunResult::failed("The answer was lost."));
+        self.start_unit(id, call, move |unit| unit.judge(answer).boxed());
+        Ok(())
+    }
+
+    fn start_child(&mut self, id: EffectId, call: Ordinal) -> Result<(), RunError> {
+        let Some(unit) = self.unit(call) else { return Ok(()) };
+        self.calls.remove(&call);
+        let Some(turn_call) = self.turn.call(call) else { return Ok(()) };
+        debug_assert!(matches!(turn_call.fit, Fit::Agent(_)), "only agent calls start children");
+        match child::start(self, call, turn_call)? {
+            Ok(child) => {
+                let parked = jackline_tools::call::Call::Parked;
+                self.ready.push_back(Done::ChildStarted(id, child, parked));
+            }
+            Err(problem) => {
+                self.steps.child_problem.clone_from(&problem);
+                self.ready.push_back(Done::Unit(id, Ok(unit.child_not_started(&problem))));
+            }
+        }
+        Ok(())
+    }
+
+    fn ask_human(&mut self, id: EffectId, question: Question) {
+        let asked_at = self.core.clock.now_ms();
+        let question = match question {
+            Question::Approve(calls) => ApprovalQuestion::Calls(
+                calls.into_iter().filter_map(|ordinal| self.pending_call(ordinal)).collect(),
+            ),
+            Question::Prompt { prompt } => ApprovalQuestion::Prompt(prompt),
+            Question::Select { prompt, options } => ApprovalQuestion::Select { prompt, options },
+        };
+        let approval = Approval {
+            id: ApprovalId::from(format!("{}.s{}", self.id(), self.step())),
+            question,
+            asked_at,
+            expires_at: self.setup.agent.approval_expires_ms.map(|wait| asked_at.saturating_add(wait)),
+        };
+        self.ready.push_back(Done::HumanAsked(id, approval));
+    }
+
+    fn pending_call(&self, ordinal: Ordinal) -> Option<PendingCall> {
+        let call = &self.turn.call(ordinal)?.call;
+        Some(PendingCall {
+            ordinal,
+            call: call.id.clone(),
+            key: call.key.clone(),
+            arguments: Arc::clone(&call.arguments),
+            decided: false,
+        })
+    }
+
+    fn summarize(&mut self, id: EffectId) {
+        let job = match summarize::Job::prepare(&mut self.conversation, &self.setup) {
+            Ok(job) => job,
+            Err(fault) => {
+                self.ready.push_back(Done::SummaryFailed(id, fault));
+                return;
+            }
+        };
+        let setup = Arc::clone(&self.setup);
+        let hold = (!setup.model.is_simulated()).then(|| self.core.clock.hold());
+        let cancel = self.cancel.clone();
+        let work = async move {
+            let _hold = hold;
+            let summary = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(cancelled().fault),
+                summary = job.run(setup) => summary,
+            };
+            match summary {
+                Ok(done) => Done::Summarized(id, Box::new(done)),
+                Err(fault) => Done::SummaryFailed(id, fault),
+            }
+        };
+        self.in_flight.push(work.boxed());
+    }
+
+    fn tool_started(&self, call: Ordinal) {
+        let Some(call) = self.turn.call(call) else { return };
+        self.tell(|| Told::ToolStart {
+            call: call.call.id.clone(),
+            tool: call.call.key.clone(),
+            arguments: Arc::clone(&call.call.arguments),
+            index: call.index,
+        });
+    }
+}
+
+/// The open request, as it is shown.
+pub(crate) fn pending_views(question: &ApprovalQuestion) -> (Vec<PendingCallView>, Option<String>) {
+    match question {
+        ApprovalQuestion::Calls(calls) => {
+            let view = |call: &PendingCall| PendingCallView {
+                call: call.call.clone(),
+                tool: call.key.clone(),
+                arguments: Arc::clone(&call.arguments),
+            };
+            (calls.iter().map(view).collect(), None)
+        }
+        ApprovalQuestion::Prompt(prompt) | ApprovalQuestion::Select { prompt, .. } => {
+            (Vec::new(), Some(prompt.clone()))
+        }
+    }
+}
+
+/// The receipts of a delivery, as they are shown.
+pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
+    let shown = |receipt: &jackline_hooks::Receipt| HookReceipt {
+        id: receipt.hook.to_string(),
+        answer: receipt.answer.as_str().into(),
+        micros: u64::try_from(receipt.latency.as_micros()).unwrap_or(u64::MAX),
+    };
+    delivery.receipts.iter().map(shown).collect()
+}
+
+fn open_calls(calls: &Calls) -> Vec<(Ordinal, Route)> {
+    let open = calls.which(|place| *place == Place::Open);
+    open.into_iter().filter_map(|call| Some((call, calls.slot(call)?.facts.route))).collect()
+}
+
+fn cancelled() -> ModelFault {
+    ModelFault {
+        kind: ModelFaultKind::Cancelled,
+        fault: jackline_model::Fault {
+            code: "cancelled".to_owned(),
+            message: "the run was stopped".to_owned(),
+            attribution: jackline_model::FaultAttribution::User,
+            detail: None,
+        },
+        retry_after: None,
+        partial: String::new(),
+    }
+}
+
+/// Tells readers the pieces of an answer while they arrive.
+struct Sink {
+    stream: Stream,
+    operation: jackline_model::OperationId,
+    step: u32,
+    clock: Arc<dyn super::clock::Clock>,
+}
+
+impl DeltaSink for Sink {
+    fn wants_deltas(&self) -> bool {
+        self.stream.is_read()
+    }
+
+    fn delta(&mut self, delta: Delta<'_>) {
+        let told = match delta {
+            Delta::Text(text) => Told::Text { delta: text.to_owned() },
+            Delta::Reasoning(text) => Told::Reasoning { delta: text.to_owned() },
+        };
+        self.stream.tell(self.clock.now_ms(), &self.operation, self.step, told);
+    }
+}
+
+/// Goes with the last request of a run that has used up its steps.
+const ANSWER_NOW: &str = "The step limit is reached and tools are no longer available. \
+                          Answer now with what you know: say what was done, what was found, and what is still open.";
