@@ -1,8 +1,10 @@
 //! The journal: what is written down, in which form, and what a store must do.
 
 mod port;
+mod record;
 
 pub use port::{
     Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Fold, Header, InboxId, InboxItem, Loaded, NewOperation,
     PendingCall, PlacedMessage, PostedDecision, PostedVerdict, Row, Store, StoreError, StoredMessage, Summary,
 };
+pub use record::{RecordError, VERSION as RECORD_VERSION, decode, encode};
