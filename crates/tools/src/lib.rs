@@ -3,6 +3,8 @@
 //! There is no model client here and no loop.
 
 pub mod arguments;
+#[cfg(feature = "builtin")]
+pub mod builtin;
 pub mod call;
 pub mod gate;
 pub mod lanes;
