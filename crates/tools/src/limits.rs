@@ -81,3 +81,9 @@ pub const DRAIN_DEADLINE: Duration = Duration::from_millis(500);
 /// How long before the runtime's deadline a tool ends its processes by itself, to tell what they
 /// had said by then.
 pub const DEADLINE_MARGIN: Duration = Duration::from_millis(250);
+
+/// The most of a body that is read: pages of text are smaller.
+pub const HTTP_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The most redirects that are followed; more is a circle.
+pub const HTTP_REDIRECTS_MAX: usize = 3;

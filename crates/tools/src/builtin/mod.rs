@@ -1,4 +1,5 @@
-//! Tools that ship with Jackline: files, a shell, programs named in the agent file, the archive.
+//! Tools that ship with Jackline: files, a shell, programs named in the agent file, the archive,
+//! addresses.
 //!
 //! Each does its work inside the future that it returns: dropping that stops the work and ends the
 //! processes. There is no sandbox here. A root keeps the file tools inside it, and nothing keeps a
@@ -9,6 +10,7 @@ mod blocking;
 mod clipped;
 mod command;
 mod fs;
+mod http;
 mod page;
 mod process;
 mod root;
@@ -26,6 +28,7 @@ use crate::{ToolAnswer, ToolError, ToolSpec};
 pub use archive::{ArchiveReader, archive_tool};
 pub use command::{CommandTool, CommandToolProblem, CommandToolSpec};
 pub use fs::fs_tools;
+pub use http::{HttpProblem, http_tool};
 pub use root::RootProblem;
 pub use shell::{Shell, shell_tool};
 
