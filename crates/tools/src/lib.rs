@@ -18,7 +18,7 @@ mod wire_name;
 
 pub use arguments::{ArgumentProblem, Arguments, Repair};
 pub use gate::{Archived, Clearance, Denial, Publishable, Receipt};
-pub use registry::{Entry, Registry, RegistryBuilder, RegistryError};
+pub use registry::{RegisteredTool, Registry, RegistryBuilder, RegistryError};
 pub use schema::{ArgumentSchema, SchemaProblem};
 pub use spec::ToolSpec;
 pub use tool::{BoxFuture, Tool, ToolAnswer, ToolContext, ToolError};

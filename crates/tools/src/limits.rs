@@ -11,6 +11,9 @@ pub const TOOL_ATTEMPTS_MAX: u32 = 3;
 /// The longest result that goes to the model whole: some 6,000 tokens of English.
 pub const RESULT_BYTES_MAX: usize = 24 * 1024;
 
+/// The largest state or error of a result, as JSON: they go into every view of the row, whole.
+pub const RESULT_EXTRA_BYTES_MAX: usize = 64 * 1024;
+
 /// The longest arguments that are looked at: a whole source file fits; more is refused.
 pub const ARGUMENT_BYTES_MAX: usize = 1024 * 1024;
 
