@@ -54,7 +54,7 @@ pub fn clear(call: ToolCall, ruling: Ruling<BeforeVerdict>) -> (Gated, Option<Ru
 /// Applies the ruling of the after-hooks to an output. A denial replaces all of it.
 ///
 /// Text longer than `bytes_max` is published as a window with a note; the whole goes along for the
-/// archive, under the hash of its bytes.
+/// archive, under the hash of its bytes. A state or an error too large for a row is cut or only named.
 pub fn publish(raw: RawOutput, ruling: Ruling<AfterVerdict>, bytes_max: usize) -> (Publishable, Option<RuledBy>) {
     let (verdict, by) = ruling.into_parts();
     (judged(raw, verdict, bytes_max), by)
@@ -302,6 +302,8 @@ fn blocked_state(reason: &str, phase: Option<&str>) -> Map<String, Value> {
 }
 
 fn kept(mut result: ToolRunResult, bytes_max: usize) -> Publishable {
+    result.state = result.state.map(bounded_state);
+    result.error = result.error.map(bounded_error);
     if result.content.len() <= bytes_max {
         return Publishable { result, denial: None, archived: None };
     }
@@ -311,6 +313,24 @@ fn kept(mut result: ToolRunResult, bytes_max: usize) -> Publishable {
     let window = prefix(&text, bytes_max);
     result.content = format!("{window}\n{}", window_note(window, &text, whole.len(), &blob));
     Publishable { result, denial: None, archived: Some(Archived { blob, text }) }
+}
+
+/// State has no window and no archive: what is too large to go into a row is only named.
+fn bounded_state(state: Map<String, Value>) -> Map<String, Value> {
+    let bytes = json!(state).to_string().len();
+    if bytes <= limits::RESULT_EXTRA_BYTES_MAX {
+        return state;
+    }
+    Map::from_iter([("omitted".to_owned(), json!(format!("{bytes} bytes")))])
+}
+
+fn bounded_error(error: Value) -> Value {
+    let text = error.to_string();
+    if text.len() <= limits::RESULT_EXTRA_BYTES_MAX {
+        return error;
+    }
+    let shown = prefix(&text, limits::RESULT_EXTRA_BYTES_MAX);
+    Value::from(format!("{shown} [{} of {} bytes shown]", shown.len(), text.len()))
 }
 
 /// Says how much is shown and how to read on. The last line of a window may be a part of a line, so

@@ -3,6 +3,8 @@
 //! There is no model client here and no loop.
 
 pub mod arguments;
+#[cfg(feature = "builtin")]
+pub mod builtin;
 pub mod call;
 pub mod gate;
 pub mod lanes;
@@ -16,7 +18,7 @@ mod wire_name;
 
 pub use arguments::{ArgumentProblem, Arguments, Repair};
 pub use gate::{Archived, Clearance, Denial, Publishable, Receipt};
-pub use registry::{Entry, Registry, RegistryBuilder, RegistryError};
+pub use registry::{RegisteredTool, Registry, RegistryBuilder, RegistryError};
 pub use schema::{ArgumentSchema, SchemaProblem};
 pub use spec::ToolSpec;
 pub use tool::{BoxFuture, Tool, ToolAnswer, ToolContext, ToolError};

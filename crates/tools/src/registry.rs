@@ -14,13 +14,13 @@ use crate::{ArgumentProblem, ArgumentSchema, Arguments, SchemaProblem, Tool, Too
 /// that two processes offer a model the same list.
 #[derive(Clone, Default)]
 pub struct Registry {
-    entries: BTreeMap<ToolKey, Entry>,
+    entries: BTreeMap<ToolKey, RegisteredTool>,
     names: WireNames,
 }
 
 /// One registered tool, with what was worked out when it was registered.
 #[derive(Clone)]
-pub struct Entry {
+pub struct RegisteredTool {
     tool: Arc<dyn Tool>,
     schema: Arc<ArgumentSchema>,
 }
@@ -54,7 +54,7 @@ impl Registry {
     }
 
     /// The tool with a key.
-    pub fn get(&self, key: &ToolKey) -> Option<&Entry> {
+    pub fn get(&self, key: &ToolKey) -> Option<&RegisteredTool> {
         self.entries.get(key)
     }
 
@@ -73,7 +73,7 @@ impl Registry {
     }
 
     /// All tools, in the order of their keys.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&ToolKey, &Entry)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&ToolKey, &RegisteredTool)> {
         self.entries.iter()
     }
 
@@ -115,7 +115,7 @@ impl RegistryBuilder {
             let key = tool.spec().key.clone();
             let schema = ArgumentSchema::compile(&tool.spec().parameters)
                 .map_err(|problem| RegistryError::Schema { key: key.clone(), problem })?;
-            let entry = Entry { tool, schema: Arc::new(schema) };
+            let entry = RegisteredTool { tool, schema: Arc::new(schema) };
             if entries.insert(key.clone(), entry).is_some() {
                 return Err(RegistryError::Duplicate(key));
             }
@@ -125,7 +125,7 @@ impl RegistryBuilder {
     }
 }
 
-impl Entry {
+impl RegisteredTool {
     /// The tool.
     pub fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
@@ -165,9 +165,9 @@ impl fmt::Debug for RegistryBuilder {
     }
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for RegisteredTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Entry").field(&self.spec().key).finish()
+        f.debug_tuple("RegisteredTool").field(&self.spec().key).finish()
     }
 }
 

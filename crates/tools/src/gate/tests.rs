@@ -146,6 +146,22 @@ fn c149_a_giant_result_is_capped_and_names_its_size() {
 }
 
 #[test]
+fn c149_a_giant_state_or_error_is_capped_and_names_its_size() {
+    let giant = "é".repeat(limits::RESULT_EXTRA_BYTES_MAX);
+    let result = ToolRunResult {
+        error: Some(json!({"trace": giant})),
+        state: json!({"cache": giant}).as_object().cloned(),
+        ..ToolRunResult::failed("text")
+    };
+    let published = judged(RawOutput::new(result), AfterVerdict::Keep, usize::MAX);
+    let bytes = giant.len() + r#"{"cache":""}"#.len();
+    assert_eq!(json!(published.result().state), json!({"omitted": format!("{bytes} bytes")}));
+    let error = published.result().error.as_ref().unwrap().as_str().unwrap();
+    assert!(error.starts_with(r#"{"trace":"é"#) && error.ends_with(&format!("of {bytes} bytes shown]")));
+    assert_eq!(published.result().content, "text");
+}
+
+#[test]
 fn c146_the_receipt_for_an_unknown_tool_names_those_that_exist() {
     let unknown = Receipt::UnknownTool { name: "search_filez".to_owned(), available: vec!["fs____search".to_owned()] };
     let published = receipt(&unknown);
