@@ -1,10 +1,34 @@
-//! The driver: performs what the machine asks for.
+//! The driver: performs what the machine asks for, and nothing else.
+//!
+//! [`Runtime`] is the face. `operation.rs` is the loop; `perform.rs` starts effects, `absorb.rs`
+//! takes in what they came to, `inbox.rs` what comes from outside; `unit.rs` is the life of one tool
+//! call as far as it must stay in memory.
+
+mod absorb;
 mod agent;
+mod child;
 mod clock;
 mod conversation;
+mod core;
 mod facts;
+mod inbox;
+mod open;
+mod operation;
+mod pending;
+mod perform;
+mod runtime;
 mod setup;
 mod spawn;
 mod stream;
+mod summarize;
 mod turn;
 mod unit;
+
+pub use agent::Agent;
+pub use clock::{Clock, Hold, HookTime, SystemClock, VirtualClock};
+pub use self::core::{Ids, Probe, RandomIds, RunError};
+pub use runtime::{Prompt, Resume, Run, Runtime, RuntimeBuilder};
+pub use setup::SetupError;
+pub use stream::{
+    Decided, EVENTS_VERSION, Events, HookReceipt, PendingCallView, Report, StreamEvent, Told,
+};

@@ -1,0 +1,335 @@
+//! Taking in what effects came to: rows for the store, input for the machine, news for readers.
+
+use std::sync::Arc;
+
+use jackline_hooks::ToolCalling;
+use jackline_model::{
+    Content, Message, MessageBody, ModelUsage, Reason, Status, ToolRunResult,
+};
+use jackline_tools::Publishable;
+
+use super::conversation::message_id;
+use super::core::RunError;
+use super::operation::{Done, Operation};
+use super::perform::pending_views;
+use super::stream::{Report, Told};
+use super::summarize::{self, summary_body};
+use super::turn::Turn;
+use super::unit::{SettledCall, Stop};
+use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
+use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
+use crate::machine::{
+    EffectId, FailureKind, Folded, ModelFailure, Reply, State, StateKind, StepOutcome, What,
+};
+
+impl Operation {
+    /// Takes in what an effect came to.
+    pub(crate) fn absorb(&mut self, done: Done) -> Result<(), RunError> {
+        match done {
+            Done::Hook(id) => self.take(What::HookAnswered(id)),
+            Done::Notice(id) => {
+                self.notice_under_way = false;
+                self.take(What::NoticeDelivered(id))?;
+                self.next_notice();
+                Ok(())
+            }
+            Done::Planned(id, plan) => self.take(What::Planned(id, plan)),
+            Done::Replied(id, reply) => self.model_replied(id, *reply),
+            Done::ModelFailed(id, fault) => self.model_failed(id, *fault),
+            Done::Unit(id, Ok(stop)) => self.unit_stopped(id, stop),
+            Done::Unit(_, Err(fault)) => Err(RunError::Call(fault)),
+            Done::ChildStarted(id, child, call) => {
+                let Some(ordinal) = call_of(id) else { return Ok(()) };
+                self.calls.insert(ordinal, call);
+                self.tool_parked(ordinal, Some(child.clone()));
+                self.take(What::ChildStarted(id, child))
+            }
+            Done::HumanAsked(id, approval) => self.human_asked(id, approval),
+            Done::Summarized(id, done) => self.summarized(id, *done),
+            Done::SummaryFailed(id, fault) => {
+                let error = Some(fault.message.clone());
+                self.tell(|| Told::CompactionEnd { messages_before: 0, messages_after: 0, error });
+                self.take(What::SummaryFailed(id, fault))
+            }
+        }
+    }
+
+    fn model_replied(&mut self, id: EffectId, reply: ModelReply) -> Result<(), RunError> {
+        if !self.machine.shared().open.contains_key(&id) {
+            return Ok(());
+        }
+        let place = self.conversation.reserve();
+        let seed = format!("{}/{}", self.id(), self.step());
+        let cut_off = reply.finish == FinishReason::Length;
+        let mut turn =
+            Turn::open(reply.calls, cut_off, &self.setup, &mut self.conversation, &mut self.counts, &seed);
+        let message = Message {
+            id: message_id(place),
+            body: MessageBody::Assistant {
+                content: reply.content,
+                reasoning: reply.reasoning,
+                tool_calls: turn.calls.iter().map(|call| call.call.clone()).collect(),
+            },
+        };
+        turn.assistant = Some(message.id.clone());
+        let facts = Reply {
+            usage: reply.usage,
+            calls: turn.facts(),
+            aborted: reply.finish == FinishReason::Abort,
+            unresolved: turn.unresolved,
+        };
+        self.note_reply(&message, &turn, reply.usage);
+        self.turn = Arc::new(turn);
+        self.calls.clear();
+        self.pending.rows.push(Row::Message(PlacedMessage { place, message: message.clone() }));
+        self.conversation.insert(place, message, false);
+        self.take(What::ModelReplied(id, facts))
+    }
+
+    fn note_reply(&mut self, message: &Message, turn: &Turn, usage: Option<ModelUsage>) {
+        let MessageBody::Assistant { content, reasoning, tool_calls } = &message.body else { return };
+        let text = content.text();
+        self.tell(|| Told::ModelEnd { content: text.clone(), calls: tool_calls.len(), usage });
+        self.steps.content = Some(text);
+        self.steps.reasoning = reasoning.as_ref().map(|text| text.to_string());
+        let calling = turn.calls.iter().map(|call| ToolCalling {
+            key: call.call.key.clone(),
+            arguments: call.call.arguments.to_string(),
+        });
+        self.steps.calling = calling.collect();
+        self.steps.asked_calls += tool_calls.len() as u64;
+        if let Some(usage) = usage {
+            self.steps.has_usage = true;
+            self.steps.cost += usage.cost;
+        }
+    }
+
+    fn model_failed(&mut self, id: EffectId, fault: ModelFault) -> Result<(), RunError> {
+        let failure = ModelFailure {
+            kind: kind_of(fault.kind),
+            fault: fault.fault.clone(),
+            retry_after_ms: fault.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+            jitter_permille: self.core.jitter_permille(),
+        };
+        self.take(What::ModelFailed(id, failure))?;
+        match self.machine.state() {
+            State::WaitingToRetry { until, attempt, .. } => {
+                let (attempt, until) = (attempt + 1, *until);
+                let delay_ms = until.saturating_sub(self.core.clock.now_ms());
+                let error = fault.fault.message;
+                self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
+            }
+            State::ClosingStep(StepOutcome::End(_)) => self.tell(|| Told::ModelError { error: fault.fault }),
+            _other => {}
+        }
+        Ok(())
+    }
+
+    fn unit_stopped(&mut self, id: EffectId, stop: Stop) -> Result<(), RunError> {
+        let Some(ordinal) = call_of(id) else { return Ok(()) };
+        match stop {
+            Stop::Cleared(call, deliveries) => {
+                self.note_deliveries(&deliveries);
+                self.calls.insert(ordinal, call);
+                self.take(What::CallCleared(id))
+            }
+            Stop::Parked(call, deliveries) => {
+                self.note_deliveries(&deliveries);
+                self.calls.insert(ordinal, call);
+                self.tool_parked(ordinal, None);
+                self.take(What::CallParked(id))
+            }
+            Stop::Settled(settled) => self.settled(id, *settled),
+        }
+    }
+
+    fn settled(&mut self, id: EffectId, settled: SettledCall) -> Result<(), RunError> {
+        if !self.machine.shared().open.contains_key(&id) {
+            return Ok(());
+        }
+        let Some(call) = self.turn.call(settled.ordinal).cloned() else { return Ok(()) };
+        self.calls.remove(&settled.ordinal);
+        self.note_deliveries(&settled.deliveries);
+        self.settled_told(&settled);
+        let message = Message { id: call.row.clone(), body: tool_body(&call.call, &settled.published) };
+        self.steps.results.push((call.call.key.clone(), settled.published.result().clone()));
+        self.pending.rows.push(Row::Tool {
+            place: call.place,
+            id: call.row.clone(),
+            call: call.call.id.clone(),
+            key: call.call.key.clone(),
+            published: Box::new(settled.published),
+        });
+        self.pending.consumed.extend(self.claimed.remove(&settled.ordinal));
+        self.conversation.insert(call.place, message, false);
+        self.take(What::CallSettled(id, settled.settled))
+    }
+
+    fn tool_parked(&self, ordinal: u16, child: Option<jackline_model::OperationId>) {
+        let Some(call) = self.turn.call(ordinal) else { return };
+        self.tell(|| Told::ToolParked { call: call.call.id.clone(), tool: call.call.key.clone(), child });
+    }
+
+    fn human_asked(&mut self, id: EffectId, approval: Approval) -> Result<(), RunError> {
+        let (calls, question) = pending_views(&approval.question);
+        let (expires_at, name) = (approval.expires_at, approval.id.clone());
+        self.tell(|| Told::ApprovalRequired { approval: name, calls, question, expires_at });
+        self.approval = Some(approval.clone());
+        self.pending.approval = Some(approval);
+        self.take(What::HumanAsked(id, expires_at))
+    }
+
+    fn summarized(&mut self, id: EffectId, done: summarize::Done) -> Result<(), RunError> {
+        if !self.machine.shared().open.contains_key(&id) {
+            return Ok(());
+        }
+        let place = done.plan.fold.first().map_or(0, |index| self.conversation.place(*index));
+        let row = self.conversation.reserve();
+        let message = Message { id: message_id(row), body: summary_body(&done.summary) };
+        let folded = done.plan.fold.iter().map(|index| self.conversation.place(*index)).collect();
+        self.pending.fold = Some(Fold { summary: PlacedMessage { place, message: message.clone() }, folded });
+        self.conversation.fold(&done.plan, message);
+        self.steps.summary = done.summary;
+        let (messages_before, messages_after) = (done.messages_before, done.messages_after);
+        self.tell(|| Told::CompactionEnd { messages_before, messages_after, error: None });
+        self.take(What::Summarized(id, Folded { messages_before, messages_after, usage: done.usage }))
+    }
+
+    /// News that follow from the state, whatever the input was.
+    pub(crate) fn after_move(&mut self) {
+        match self.machine.state().kind() {
+            StateKind::OpeningStep => self.tell(|| Told::StepStart),
+            StateKind::ClosingStep => {
+                let status = self.status_after_step();
+                self.tell(|| Told::StepEnd { status });
+            }
+            StateKind::AnnouncingCompaction => {
+                if let State::AnnouncingCompaction(compaction) = self.machine.state() {
+                    let (messages, tokens) = (compaction.messages, compaction.tokens);
+                    self.tell(|| Told::CompactionStart { messages, tokens });
+                }
+            }
+            StateKind::Finished => self.finished(),
+            StateKind::Idle
+            | StateKind::Planning
+            | StateKind::CallingModel
+            | StateKind::WaitingToRetry
+            | StateKind::RunningCalls
+            | StateKind::AskingHuman
+            | StateKind::Summarizing
+            | StateKind::ClosingCompaction
+            | StateKind::WaitingForHuman
+            | StateKind::WaitingForAsyncTool
+            | StateKind::Draining
+            | StateKind::Completing
+            | StateKind::ReportingError
+            | StateKind::Failed => {}
+        }
+        if self.approval.is_some() && !self.awaits_human() {
+            self.approval = None;
+            self.pending.approval_closed = true;
+        }
+    }
+
+    fn awaits_human(&self) -> bool {
+        let shared = self.machine.shared();
+        shared.question
+            || !shared.calls.awaiting_human().is_empty()
+            || self.machine.state().kind() == StateKind::AskingHuman
+    }
+
+    fn status_after_step(&self) -> Status {
+        match self.machine.state() {
+            State::ClosingStep(StepOutcome::Continue(_)) => Status::Running,
+            State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::Human)) => Status::WaitingForHuman,
+            State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::AsyncTool)) => {
+                Status::WaitingForAsyncTool
+            }
+            State::ClosingStep(StepOutcome::End(ending)) => ending.reason.status(),
+            other => other.status(),
+        }
+    }
+
+    fn finished(&mut self) {
+        let report = self.report();
+        if let (Some(parent), Some(call)) =
+            (self.run.header.lineage.parent_operation_id.clone(), self.run.header.parent_call)
+        {
+            self.pending.posts.push((parent, InboxItem::ChildEnded { child: self.id().clone(), call }));
+        }
+        self.tell(|| Told::OperationEnd {
+            status: report.status,
+            reason: report.reason.unwrap_or(Reason::Error),
+            answer: report.answer.clone(),
+            error: report.fault.clone(),
+            totals: report.totals,
+            resumable: report.resumable,
+        });
+    }
+
+    /// How the operation stands.
+    pub(crate) fn report(&self) -> Report {
+        let ending = self.ending();
+        let answer = match self.conversation.last_assistant().map(|message| &message.body) {
+            Some(MessageBody::Assistant { content, .. }) => Some(content.text()).filter(|text| !text.is_empty()),
+            Some(MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Tool { .. }) | None => None,
+        };
+        Report {
+            operation: self.id().clone(),
+            status: self.machine.state().status(),
+            reason: ending.map(|ending| ending.reason),
+            answer,
+            fault: ending.and_then(|ending| ending.fault.clone()),
+            totals: self.machine.shared().totals,
+            steps: self.machine.shared().steps_done,
+            resumable: ending.is_some_and(|ending| ending.resumable),
+        }
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        Summary {
+            status: self.machine.state().status(),
+            reason: self.ending().map(|ending| ending.reason),
+            steps: self.machine.shared().steps_done,
+            totals: self.machine.shared().totals,
+            updated_at: self.machine.shared().now,
+        }
+    }
+}
+
+/// What a person said, as a message.
+pub(crate) fn user_body(text: &str) -> MessageBody {
+    MessageBody::User { content: Content::from(text) }
+}
+
+fn tool_body(call: &jackline_model::ToolCall, published: &Publishable) -> MessageBody {
+    let result: &ToolRunResult = published.result();
+    MessageBody::Tool {
+        call_id: call.id.clone(),
+        key: call.key.clone(),
+        content: result.content.as_str().into(),
+        success: result.success,
+        error: result.error.clone(),
+        state: result.state.clone().map(serde_json::Value::Object),
+    }
+}
+
+fn call_of(id: EffectId) -> Option<u16> {
+    match id.unit {
+        crate::machine::Unit::Call(ordinal) => Some(ordinal),
+        crate::machine::Unit::Step
+        | crate::machine::Unit::Model
+        | crate::machine::Unit::Compact
+        | crate::machine::Unit::Human
+        | crate::machine::Unit::Hook(_) => None,
+    }
+}
+
+fn kind_of(kind: ModelFaultKind) -> FailureKind {
+    match kind {
+        ModelFaultKind::Retryable => FailureKind::Retryable,
+        ModelFaultKind::ContextOverflow => FailureKind::ContextOverflow,
+        ModelFaultKind::Permanent => FailureKind::Permanent,
+        ModelFaultKind::Cancelled => FailureKind::Cancelled,
+    }
+}

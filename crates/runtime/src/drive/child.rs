@@ -1,0 +1,75 @@
+//! Starting sub-agents.
+
+use std::fmt::Write as _;
+
+use jackline_model::{Lineage, OperationId, ThreadId};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::core::RunError;
+use super::operation::Operation;
+use super::runtime::first_messages;
+use super::turn::TurnCall;
+use crate::journal::{NewOperation, StoreError};
+use crate::machine::Ordinal;
+
+/// Starts the sub-agent that a call asks for. `Err` is for the model to read.
+pub(crate) fn start(
+    parent: &Operation,
+    ordinal: Ordinal,
+    call: &TurnCall,
+) -> Result<Result<OperationId, String>, RunError> {
+    let named = |name: &str| call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (wanted, instruction) = (named("agentId"), named("instruction"));
+    let header = &parent.run.header;
+    let depth = header.lineage.depth + 1;
+    let depth_max = parent.setup.agent.depth_max;
+    let Some(agent) = parent.setup.agent.agents.iter().find(|agent| agent.name == wanted) else {
+        return Ok(Err(format!("there is no agent `{wanted}`")));
+    };
+    if depth > depth_max {
+        return Ok(Err(format!("agents may nest {depth_max} deep and this one would be at {depth}")));
+    }
+    let mut agent = agent.clone();
+    // A child may narrow what its parent may do, never widen it.
+    agent.depth_max = depth_max;
+    agent.approval_mode = parent.setup.agent.approval_mode;
+    let id = child_id(&header.id, parent.step(), ordinal);
+    let (config, config_hash) = agent.frozen().map_err(|error| RunError::Setup(error.to_string()))?;
+    let mut origin = header.origin.clone();
+    origin.agent_id = Some(agent.name.as_str().into());
+    origin.thread_id = Some(ThreadId::from(id.as_str()));
+    let new = NewOperation {
+        id: id.clone(),
+        agent: agent.name.as_str().into(),
+        config,
+        config_hash,
+        lineage: Lineage { parent_operation_id: Some(header.id.clone()), is_sub_agent: true, depth },
+        parent_call: Some(ordinal),
+        origin,
+        user: header.user.clone(),
+        required_hooks: Vec::new(),
+        messages: first_messages(&agent, instruction),
+        created_at: parent.core.clock.now_ms(),
+    };
+    match parent.core.store.create(new) {
+        Ok(_) | Err(StoreError::Exists(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let ancestors = parent.ancestors();
+    if let Err(error) = parent.core.launch(&id, ancestors, None) {
+        return Ok(Err(error.to_string()));
+    }
+    Ok(Ok(id))
+}
+
+/// The same for every start of the same call, in any process: a start that is repeated after a
+/// crash finds its child.
+fn child_id(parent: &OperationId, step: u32, call: Ordinal) -> OperationId {
+    let digest = Sha256::digest(format!("{parent}/s{step}.c{call}").as_bytes());
+    let hex = digest.iter().take(12).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    OperationId::from(format!("op_{hex}"))
+}

@@ -1,0 +1,325 @@
+//! What all operations of one runtime share, and the scheduler that runs them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use jackline_hooks::{HookDispatcher, Hooks, RegistrationError, Rounds};
+use jackline_model::{Advice, ConfigHash, OperationId, Reason};
+use jackline_tools::Tool;
+use jackline_tools::call::CallFault;
+use tokio::sync::{Notify, Semaphore, watch};
+
+use super::agent::Agent;
+use super::clock::{Clock, Hold};
+use super::operation::Operation;
+use super::setup::{Parts, Setup};
+use super::spawn::{Held, spawn_held};
+use super::stream::{Report, Stream};
+use crate::journal::{InboxItem, Store, StoreError};
+use crate::llm::Model;
+use crate::machine::{Effect, EffectId, Machine, MachineFault, table::RowId};
+use crate::permission::Blacklist;
+use crate::planner::Planner;
+use crate::tokens::TokenCounter;
+
+/// Watches a runtime from inside: which transitions are taken, which effects are about to be
+/// performed. For coverage and for tests that end a process between two effects.
+pub trait Probe: Send + Sync {
+    /// A transition was taken.
+    fn transition(&self, row: RowId, machine: &Machine);
+
+    /// An effect is about to be performed; the journal is as durable as it needs.
+    fn effect(&self, operation: &OperationId, id: EffectId, effect: &Effect);
+}
+
+/// Why a run has no trustworthy end, or could not begin.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RunError {
+    /// The store failed. Nothing that was reported as done is lost.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The machine met an impossible input: a mistake of ours.
+    #[error("the state machine failed: {0}. Nothing was written; a fixed build can resume the operation")]
+    Machine(Box<MachineFault>),
+    /// The machine of a call met an impossible input: a mistake of ours.
+    #[error("the state machine of a call failed: {0}. A fixed build can resume the operation")]
+    Call(CallFault),
+    /// The agent cannot be made ready.
+    #[error("the agent cannot be set up: {0}")]
+    Setup(String),
+    /// The journal cannot be read.
+    #[error("the journal of the operation cannot be read: {0}")]
+    Journal(String),
+    /// Controls or mocks that guarded the operation were not brought along.
+    #[error(
+        "the operation was started with the hooks {}, and they are not here; bring them, or say that it may go on \
+         without them",
+        .0.join(", ")
+    )]
+    MissingHooks(Vec<String>),
+    /// A hook cannot be registered.
+    #[error(transparent)]
+    Hooks(#[from] RegistrationError),
+    /// The run ended in a way that cannot be gone on with.
+    #[error("operation `{operation}` ended with reason `{reason}` and cannot be resumed")]
+    NotResumable {
+        /// The operation.
+        operation: OperationId,
+        /// How it ended.
+        reason: Reason,
+    },
+    /// The driver itself panicked.
+    #[error("the driver of the operation panicked; resume it")]
+    Panicked,
+}
+
+impl RunError {
+    /// What a caller can do.
+    pub fn advice(&self) -> Advice {
+        match self {
+            Self::Store(error) => error.advice(),
+            Self::Setup(_) | Self::MissingHooks(_) | Self::Hooks(_) => Advice::Fix,
+            Self::Panicked => Advice::Retry { after: Duration::ZERO },
+            Self::Machine(_) | Self::Call(_) | Self::Journal(_) | Self::NotResumable { .. } => Advice::GiveUp,
+        }
+    }
+}
+
+/// Makes ids.
+pub trait Ids: Send + Sync {
+    /// A new id for an operation.
+    fn operation(&self) -> OperationId;
+
+    /// A number from 0 to 999, by chance: for back-off.
+    fn permille(&self) -> u16;
+}
+
+/// Ids that sort by time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RandomIds;
+
+impl Ids for RandomIds {
+    fn operation(&self) -> OperationId {
+        OperationId::from(format!("op_{}", uuid::Uuid::now_v7().simple()))
+    }
+
+    fn permille(&self) -> u16 {
+        let bytes = uuid::Uuid::now_v7().into_bytes();
+        u16::from_be_bytes([bytes[14], bytes[15]]) % 1_000
+    }
+}
+
+/// What all operations share.
+pub(crate) struct Core {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) dispatcher: HookDispatcher,
+    pub(crate) stream: Stream,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) models: BTreeMap<String, Arc<dyn Model>>,
+    pub(crate) planner: Arc<dyn Planner>,
+    pub(crate) blacklist: Arc<Blacklist>,
+    pub(crate) counter: Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>,
+    pub(crate) probe: Option<Arc<dyn Probe>>,
+    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) live: Mutex<BTreeMap<OperationId, Live>>,
+    pub(crate) setups: Mutex<BTreeMap<ConfigHash, Arc<Setup>>>,
+    pub(crate) changes: watch::Sender<u64>,
+    pub(crate) ticks: AtomicU64,
+    pub(crate) myself: Weak<Core>,
+}
+
+/// An operation that this process knows.
+pub(crate) struct Live {
+    mailbox: Arc<Mailbox>,
+    ancestors: Vec<OperationId>,
+    task: Option<Held<()>>,
+    report: Option<Result<Report, RunError>>,
+}
+
+/// Tells a driver that its inbox has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Mailbox {
+    notify: Notify,
+    hold: Mutex<Option<Hold>>,
+}
+
+impl Mailbox {
+    /// A virtual clock stands still until the driver has noticed.
+    fn ring(&self, clock: &dyn Clock) {
+        *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock.hold());
+        self.notify.notify_one();
+    }
+
+    pub(crate) async fn changed(&self) {
+        self.notify.notified().await;
+        self.quiet();
+    }
+
+    fn quiet(&self) {
+        let hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(hold);
+    }
+}
+
+impl Core {
+    pub(crate) fn live(&self) -> MutexGuard<'_, BTreeMap<OperationId, Live>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn jitter_permille(&self) -> u16 {
+        self.ids.permille()
+    }
+
+    pub(crate) fn note_row(&self, row: RowId, machine: &Machine) {
+        if let Some(probe) = &self.probe {
+            probe.transition(row, machine);
+        }
+    }
+
+    pub(crate) fn before_effect(&self, operation: &OperationId, id: EffectId, effect: &Effect) {
+        if let Some(probe) = &self.probe {
+            probe.effect(operation, id, effect);
+        }
+    }
+
+    /// The agent, made ready; once for all its operations.
+    pub(crate) fn setup(&self, agent: Agent, hash: &ConfigHash) -> Result<Arc<Setup>, RunError> {
+        let mut setups = self.setups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(setup) = setups.get(hash) {
+            return Ok(Arc::clone(setup));
+        }
+        let parts = Parts {
+            tools: &self.tools,
+            model: Arc::clone(self.models.get(&agent.name).unwrap_or(&self.model)),
+            planner: Arc::clone(&self.planner),
+            blacklist: Arc::clone(&self.blacklist),
+            counter: (self.counter)(&agent.model),
+        };
+        let setup = Setup::new(Arc::new(agent), parts).map_err(|error| RunError::Setup(error.to_string()))?;
+        let setup = Arc::new(setup);
+        setups.insert(hash.clone(), Arc::clone(&setup));
+        Ok(setup)
+    }
+
+    /// Runs an operation, unless it is running; its hooks stay registered until it has ended.
+    pub(crate) fn launch(
+        &self,
+        id: &OperationId,
+        ancestors: Vec<OperationId>,
+        hooks: Option<Hooks>,
+    ) -> Result<(), RunError> {
+        if let Some(hooks) = hooks {
+            self.dispatcher.unregister(id);
+            self.dispatcher.register(id, hooks)?;
+        }
+        let mut live = self.live();
+        let entry = live.entry(id.clone()).or_insert_with(|| Live {
+            mailbox: Arc::new(Mailbox::default()),
+            ancestors: Vec::new(),
+            task: None,
+            report: None,
+        });
+        if !ancestors.is_empty() {
+            entry.ancestors = ancestors;
+        }
+        if entry.task.is_some() {
+            entry.mailbox.ring(self.clock.as_ref());
+            return Ok(());
+        }
+        entry.report = None;
+        let Some(core) = self.myself.upgrade() else { return Ok(()) };
+        let (mailbox, ancestors) = (Arc::clone(&entry.mailbox), entry.ancestors.clone());
+        entry.task = Some(spawn_held(&self.clock, false, core.run_one(id.clone(), ancestors, mailbox)));
+        Ok(())
+    }
+
+    /// Tells the driver of an operation that its inbox has changed; starts one if none runs and the
+    /// operation is this process's.
+    pub(crate) fn wake(&self, id: &OperationId) -> Result<(), RunError> {
+        let known = self.live().get(id).map(|live| live.ancestors.clone());
+        match known {
+            Some(ancestors) => self.launch(id, ancestors, None),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells all drivers of this process to look into their inboxes.
+    pub(crate) fn wake_all(&self) -> Result<(), RunError> {
+        let ids: Vec<OperationId> = self.live().keys().cloned().collect();
+        ids.iter().try_for_each(|id| self.wake(id))
+    }
+
+    /// Stops the sub-agents below an operation.
+    pub(crate) fn stop_children(&self, parent: &OperationId) -> Result<(), RunError> {
+        let children: Vec<OperationId> = {
+            let live = self.live();
+            let below = live.iter().filter(|(_, live)| live.ancestors.last() == Some(parent));
+            below.map(|(id, _)| id.clone()).collect()
+        };
+        for child in children {
+            match self.store.post(&child, InboxItem::Stop, self.clock.now_ms()) {
+                Ok(_) => self.wake(&child)?,
+                // It has ended already.
+                Err(StoreError::Refused(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing of the tree below this operation is running.
+    pub(crate) fn is_quiet(&self, root: &OperationId) -> bool {
+        let belongs = |id: &OperationId, live: &Live| id == root || live.ancestors.contains(root);
+        !self.live().iter().any(|(id, live)| belongs(id, live) && live.task.is_some())
+    }
+
+    pub(crate) fn report(&self, id: &OperationId) -> Option<Result<Report, RunError>> {
+        self.live().get(id)?.report.clone()
+    }
+
+    async fn run_one(self: Arc<Self>, id: OperationId, ancestors: Vec<OperationId>, mailbox: Arc<Mailbox>) {
+        let permit = self.slots.acquire().await;
+        let parent = ancestors.last().cloned();
+        let rounds = Rounds::under(ancestors, id.clone());
+        let drive = async {
+            let operation = Operation::open(&self, &id, &rounds, Arc::clone(&mailbox))?;
+            operation.drive().await
+        };
+        let outcome = AssertUnwindSafe(drive).catch_unwind().await.unwrap_or(Err(RunError::Panicked));
+        drop(permit);
+        let ended = matches!(&outcome, Ok(report) if report.status.is_terminal());
+        if ended {
+            self.dispatcher.unregister(&id);
+        }
+        if let Some(live) = self.live().get_mut(&id) {
+            live.task = None;
+            live.report = Some(outcome);
+        }
+        mailbox.quiet();
+        if ended && let Some(parent) = parent {
+            // Its inbox holds our end since the commit that ended us.
+            let _ = self.wake(&parent);
+        }
+        self.tick();
+    }
+
+    /// Tells everybody who waits that something has changed.
+    fn tick(&self) {
+        let tick = self.ticks.fetch_add(1, Ordering::Relaxed) + 1;
+        self.changes.send_replace(tick);
+    }
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,175 @@
+//! Opening an operation: reading its journal back and going on where it stands.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use futures_util::stream::FuturesUnordered;
+use jackline_hooks::Rounds;
+use jackline_model::{MessageBody, OperationId, Status, ToolCall, ToolKey};
+use tokio_util::sync::CancellationToken;
+
+use super::agent::Agent;
+use super::conversation::Conversation;
+use super::core::{Core, Mailbox, RunError};
+use super::facts::{RunFacts, StepFacts};
+use super::operation::Operation;
+use super::pending::Pending;
+use super::stream::Told;
+use super::turn::Turn;
+use crate::journal::{Loaded, decode_records};
+use crate::machine::{Boundary, Input, Machine, MachineFault, Place, Route, StateKind, What};
+
+impl Operation {
+    /// Takes ownership, reads the journal back, and begins or goes on.
+    pub(crate) fn open(
+        core: &Arc<Core>,
+        id: &OperationId,
+        rounds: &Rounds,
+        mailbox: Arc<Mailbox>,
+    ) -> Result<Self, RunError> {
+        let fence = core.store.claim(id)?;
+        let loaded = core.store.load(id)?;
+        let agent: Agent =
+            serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
+        let setup = core.setup(agent, &loaded.header.config_hash)?;
+        let machine = replay(&setup.agent, &loaded)?;
+        let counts = counts(&loaded);
+        let mut conversation = Conversation::restore(loaded.messages, loaded.next_place);
+        let turn = open_turn(&machine, &mut conversation, &setup, &counts);
+        let mut operation = Self {
+            core: Arc::clone(core),
+            run: Arc::new(RunFacts::new(loaded.header)),
+            setup,
+            hooks: core.dispatcher.handle(rounds),
+            machine,
+            conversation,
+            turn: Arc::new(turn),
+            counts,
+            steps: StepFacts::default(),
+            approval: loaded.approval,
+            fence,
+            mailbox,
+            pending: Pending::default(),
+            calls: BTreeMap::new(),
+            in_flight: FuturesUnordered::new(),
+            ready: VecDeque::new(),
+            notices: VecDeque::new(),
+            notice_under_way: false,
+            cancel: CancellationToken::new(),
+            notice_cancel: CancellationToken::new(),
+            claimed: BTreeMap::new(),
+            inbox_changed: true,
+        };
+        operation.begin()?;
+        operation.launch_children()?;
+        Ok(operation)
+    }
+
+    /// The operations above this one, from the root, and this one.
+    pub(crate) fn ancestors(&self) -> Vec<OperationId> {
+        let mut ancestors = self.core.live().get(self.id()).map(|live| live.ancestors().to_vec()).unwrap_or_default();
+        ancestors.push(self.id().clone());
+        ancestors
+    }
+
+    fn begin(&mut self) -> Result<(), RunError> {
+        let kind = self.machine.state().kind();
+        let told = Told::OperationStart {
+            agent: Arc::clone(&self.run.header.agent),
+            parent: self.run.header.lineage.parent_operation_id.clone(),
+            resumed: kind != StateKind::Idle,
+        };
+        self.tell(|| told);
+        match kind {
+            StateKind::Idle => self.take(What::BeginRequested),
+            StateKind::Finished if self.ending().is_some_and(|ending| ending.resumable) => {
+                self.take(What::ResumeRequested)
+            }
+            StateKind::Finished
+            | StateKind::OpeningStep
+            | StateKind::Planning
+            | StateKind::CallingModel
+            | StateKind::WaitingToRetry
+            | StateKind::RunningCalls
+            | StateKind::AskingHuman
+            | StateKind::AnnouncingCompaction
+            | StateKind::Summarizing
+            | StateKind::ClosingCompaction
+            | StateKind::ClosingStep
+            | StateKind::WaitingForHuman
+            | StateKind::WaitingForAsyncTool
+            | StateKind::Draining
+            | StateKind::Completing
+            | StateKind::ReportingError
+            | StateKind::Failed => Ok(()),
+        }
+    }
+
+    /// Sub-agents that were running when the process ended go on with their parent.
+    fn launch_children(&self) -> Result<(), RunError> {
+        for slot in self.machine.shared().calls.slots() {
+            let Place::Parked { child: Some(child) } = &slot.place else { continue };
+            let status = self.core.store.header(child)?.summary.status;
+            if matches!(status, Status::Done | Status::Error | Status::Interrupted) {
+                continue;
+            }
+            self.core.launch(child, self.ancestors(), None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The machine as the journal leaves it: the last boundary and what came after.
+fn replay(agent: &Agent, loaded: &Loaded) -> Result<Machine, RunError> {
+    let mut inputs: Vec<(Input, Option<Boundary>)> = Vec::new();
+    for record in &loaded.records {
+        inputs.extend(decode_records(record).map_err(|error| RunError::Journal(error.to_string()))?);
+    }
+    let last = inputs.iter().rposition(|(_, boundary)| boundary.is_some());
+    let rest = inputs.split_off(last.map_or(0, |last| last + 1));
+    let mut machine = match inputs.pop().and_then(|(_, boundary)| boundary) {
+        Some(boundary) => Machine::restore(agent.settings(), boundary),
+        None => Machine::new(agent.settings()),
+    };
+    for (input, _) in rest {
+        machine.handle(input).map_err(|fault: MachineFault| RunError::Machine(Box::new(fault)))?;
+    }
+    machine.reopen();
+    Ok(machine)
+}
+
+fn counts(loaded: &Loaded) -> BTreeMap<ToolKey, u64> {
+    let mut counts = BTreeMap::new();
+    for stored in &loaded.messages {
+        for call in calls_of(&stored.message.body) {
+            *counts.entry(call.key.clone()).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn open_turn(
+    machine: &Machine,
+    conversation: &mut Conversation,
+    setup: &super::setup::Setup,
+    counts: &BTreeMap<ToolKey, u64>,
+) -> Turn {
+    let slots = machine.shared().calls.slots();
+    let Some((place, message)) = conversation.last_assistant_placed() else { return Turn::default() };
+    let calls = calls_of(&message.body).to_vec();
+    if slots.is_empty() || calls.is_empty() {
+        return Turn { assistant: Some(message.id.clone()), ..Turn::default() };
+    }
+    let routes: Vec<Route> = slots.iter().map(|slot| slot.facts.route).collect();
+    let turn = Turn::restore(message.id.clone(), place + 1, &calls, &routes, setup, counts);
+    // The places of results that are not there yet are taken all the same.
+    conversation.reserve_up_to(place + 1 + u32::try_from(calls.len()).unwrap_or(u32::MAX));
+    turn
+}
+
+fn calls_of(body: &MessageBody) -> &[ToolCall] {
+    match body {
+        MessageBody::Assistant { tool_calls, .. } => tool_calls,
+        MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Tool { .. } => &[],
+    }
+}
