@@ -1,8 +1,13 @@
 //! The journal: what is written down, in which form, and what a store must do.
 
+mod memory;
 mod port;
+pub mod posting;
 mod record;
+#[cfg(any(test, feature = "testing"))]
+pub mod suite;
 
+pub use memory::MemoryStore;
 pub use port::{
     Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Fold, Header, InboxId, InboxItem, Loaded, NewOperation,
     PendingCall, PlacedMessage, PostedDecision, PostedVerdict, Row, Store, StoreError, StoredMessage, Summary,
