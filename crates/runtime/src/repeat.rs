@@ -12,7 +12,7 @@ use crate::permission::ArgumentDigest;
 /// A call, whatever its id: the tool and the arguments, keys in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Signature(pub u64);
+pub struct Signature(pub u32);
 
 impl Signature {
     /// The signature of a call. Arguments that are not JSON count as they stand.
@@ -28,7 +28,7 @@ impl Signature {
 /// The digest of a published result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ResultDigest(pub u64);
+pub struct ResultDigest(pub u32);
 
 impl ResultDigest {
     /// The digest of the text that the model reads.
@@ -67,7 +67,7 @@ pub enum RepeatVerdict {
 pub struct RepeatGuard {
     turn: u64,
     /// The latest turns, the newest first.
-    recent: [u64; PERIOD_MAX],
+    recent: [u32; PERIOD_MAX],
     /// For each period, how many turns on end equal the one that many turns before.
     runs: [u32; PERIOD_MAX],
     seen: Vec<Seen>,
@@ -83,7 +83,29 @@ struct Seen {
     result: Option<ResultDigest>,
 }
 
+/// The guard as a journal keeps it: the turn, the latest turns, how often they repeat, and the
+/// signatures of the latest turns with their last turn, their length and their result.
+pub type RepeatParts = (u64, [u32; PERIOD_MAX], [u32; PERIOD_MAX], Vec<(u32, u64, u32, Option<u32>)>);
+
 impl RepeatGuard {
+    /// What a journal keeps.
+    pub fn to_parts(&self) -> RepeatParts {
+        let seen =
+            |seen: &Seen| (seen.signature.0, seen.last_turn, seen.turns_in_row, seen.result.map(|digest| digest.0));
+        (self.turn, self.recent, self.runs, self.seen.iter().map(seen).collect())
+    }
+
+    /// The guard that a journal kept.
+    pub fn from_parts((turn, recent, runs, seen): RepeatParts) -> Self {
+        let seen = seen.into_iter().map(|(signature, last_turn, turns_in_row, result)| Seen {
+            signature: Signature(signature),
+            last_turn,
+            turns_in_row,
+            result: result.map(ResultDigest),
+        });
+        Self { turn, recent, runs, seen: seen.collect() }
+    }
+
     /// Notes the calls of one turn. Equal calls of a turn count once; a turn without calls makes
     /// everything start anew.
     pub fn note_turn(&mut self, calls: &[Signature]) -> RepeatVerdict {
@@ -137,7 +159,7 @@ impl RepeatGuard {
     }
 
     /// For how many turns on end the turns repeat, by the period for which that is longest.
-    fn note_pattern(&mut self, digest: u64) -> u32 {
+    fn note_pattern(&mut self, digest: u32) -> u32 {
         let mut longest = 0;
         for period in 1..=PERIOD_MAX {
             let is_same = self.turn > period as u64 && self.recent[period - 1] == digest;
@@ -153,7 +175,7 @@ impl RepeatGuard {
     }
 }
 
-fn turn_digest(calls: &[Signature]) -> u64 {
+fn turn_digest(calls: &[Signature]) -> u32 {
     let mut hash = Sha256::new();
     for Signature(word) in calls {
         hash.update(word.to_be_bytes());
@@ -161,8 +183,8 @@ fn turn_digest(calls: &[Signature]) -> u64 {
     first_word(&hash.finalize())
 }
 
-fn first_word(digest: &[u8]) -> u64 {
-    digest.iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))
+fn first_word(digest: &[u8]) -> u32 {
+    digest.iter().take(4).fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
 /// Turns of a repetition that are tolerated: enough for a model to notice by itself, few enough
@@ -173,7 +195,7 @@ const REPEATED_TURNS_MAX: u32 = 10;
 const REPEATED_TURNS_WARN: u32 = 7;
 
 /// Longest pattern that is looked for: A, B and A, B, C are seen in practice.
-const PERIOD_MAX: usize = 3;
+pub const PERIOD_MAX: usize = 3;
 
 /// Most calls that are remembered at a time, to keep the state constant in size: the turns of one
 /// period with twenty calls each. Of calls beyond it only the pattern of the turns is seen.

@@ -1,7 +1,10 @@
 //! When a history is too long.
 
+use serde::{Deserialize, Serialize};
+
 /// What the threshold depends on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ThresholdSettings {
     /// Whether histories are folded at all.
     pub enabled: bool,

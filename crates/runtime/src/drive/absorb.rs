@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use jackline_hooks::ToolCalling;
-use jackline_model::{
-    Content, Message, MessageBody, ModelUsage, Reason, Status, ToolRunResult,
-};
+use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status, ToolRunResult};
 use jackline_tools::Publishable;
 
 use super::conversation::message_id;
@@ -18,9 +16,7 @@ use super::turn::Turn;
 use super::unit::{SettledCall, Stop};
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
-use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, Reply, State, StateKind, StepOutcome, What,
-};
+use crate::machine::{EffectId, FailureKind, Folded, ModelFailure, Reply, State, StateKind, StepOutcome, What};
 
 impl Operation {
     /// Takes in what an effect came to.
@@ -61,8 +57,7 @@ impl Operation {
         let place = self.conversation.reserve();
         let seed = format!("{}/{}", self.id(), self.step());
         let cut_off = reply.finish == FinishReason::Length;
-        let mut turn =
-            Turn::open(reply.calls, cut_off, &self.setup, &mut self.conversation, &mut self.counts, &seed);
+        let mut turn = Turn::open(reply.calls, cut_off, &self.setup, &mut self.conversation, &mut self.counts, &seed);
         let message = Message {
             id: message_id(place),
             body: MessageBody::Assistant {
@@ -92,10 +87,10 @@ impl Operation {
         self.tell(|| Told::ModelEnd { content: text.clone(), calls: tool_calls.len(), usage });
         self.steps.content = Some(text);
         self.steps.reasoning = reasoning.as_ref().map(|text| text.to_string());
-        let calling = turn.calls.iter().map(|call| ToolCalling {
-            key: call.call.key.clone(),
-            arguments: call.call.arguments.to_string(),
-        });
+        let calling = turn
+            .calls
+            .iter()
+            .map(|call| ToolCalling { key: call.call.key.clone(), arguments: call.call.arguments.to_string() });
         self.steps.calling = calling.collect();
         self.steps.asked_calls += tool_calls.len() as u64;
         if let Some(usage) = usage {
@@ -242,9 +237,7 @@ impl Operation {
         match self.machine.state() {
             State::ClosingStep(StepOutcome::Continue(_)) => Status::Running,
             State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::Human)) => Status::WaitingForHuman,
-            State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::AsyncTool)) => {
-                Status::WaitingForAsyncTool
-            }
+            State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::AsyncTool)) => Status::WaitingForAsyncTool,
             State::ClosingStep(StepOutcome::End(ending)) => ending.reason.status(),
             other => other.status(),
         }

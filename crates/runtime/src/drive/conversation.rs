@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jackline_model::{Content, Message, MessageBody, MessageId};
 
-use crate::compress::{Entry, FoldPlan, ThresholdSettings, entries_of, select_fold, tail_budget};
 use crate::compress::Sizing;
+use crate::compress::{Entry, FoldPlan, ThresholdSettings, entries_of, select_fold, tail_budget};
 use crate::journal::{PlacedMessage, StoredMessage};
 use crate::llm::{History, HistoryEntry, ToolMenu};
 use crate::planner::CompactionNeed;
@@ -44,16 +44,16 @@ impl Conversation {
         conversation
     }
 
-    /// Places that are free from here on.
-    pub(crate) fn next_place(&self) -> u32 {
-        self.next_place
-    }
-
     /// Takes a place that will be filled later.
     pub(crate) fn reserve(&mut self) -> u32 {
         let place = self.next_place;
         self.next_place += 1;
         place
+    }
+
+    /// Leaves places free that are taken although nothing is there yet.
+    pub(crate) fn reserve_up_to(&mut self, place: u32) {
+        self.next_place = self.next_place.max(place);
     }
 
     /// Appends a message at the next place.
@@ -80,8 +80,14 @@ impl Conversation {
 
     /// The last assistant message.
     pub(crate) fn last_assistant(&self) -> Option<&Message> {
-        let mut newest = self.history.entries().iter().rev().map(|entry| entry.message());
-        newest.find(|message| matches!(message.body, MessageBody::Assistant { .. }))
+        self.last_assistant_placed().map(|(_, message)| message)
+    }
+
+    /// The last assistant message and its place.
+    pub(crate) fn last_assistant_placed(&self) -> Option<(u32, &Message)> {
+        let placed = self.facts.iter().zip(self.history.entries()).rev();
+        let mut newest = placed.map(|(facts, entry)| (facts.place, entry.message()));
+        newest.find(|(_, message)| matches!(message.body, MessageBody::Assistant { .. }))
     }
 
     /// Whether the history is too long and could be folded. Tokens are counted only when the bytes

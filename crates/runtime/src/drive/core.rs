@@ -169,6 +169,13 @@ impl Mailbox {
     }
 }
 
+impl Live {
+    /// The operations above, from the root.
+    pub(crate) fn ancestors(&self) -> &[OperationId] {
+        &self.ancestors
+    }
+}
+
 impl Core {
     pub(crate) fn live(&self) -> MutexGuard<'_, BTreeMap<OperationId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)

@@ -7,9 +7,7 @@ use jackline_hooks::{
     OnErrorEvent, OnStopByHumanInterventionEvent, OnToolCallErrorEvent, PendingTool, RunContext, RunEnd, StepType,
     ToolCallContext, ToolCalling, ToolOutcome, instruction_excerpt, last_content_excerpt, summary_excerpt,
 };
-use jackline_model::{
-    AgentId, Content, MessageBody, MessageId, NanoDollars, Reason, ThreadId, ToolKey, ToolRunResult,
-};
+use jackline_model::{AgentId, Content, MessageBody, MessageId, NanoDollars, Reason, ThreadId, ToolKey, ToolRunResult};
 use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
@@ -70,6 +68,11 @@ impl RunFacts {
     pub(crate) fn new(header: Header) -> Self {
         let agent_id = header.origin.agent_id.clone().unwrap_or_else(|| AgentId::from(&*header.agent));
         Self { header, agent_id }
+    }
+
+    /// The operation.
+    pub(crate) fn id(&self) -> &jackline_model::OperationId {
+        &self.header.id
     }
 
     fn context(&self) -> RunContext {
@@ -156,21 +159,16 @@ impl Sight<'_> {
     pub(crate) fn event(&self, firing: &Firing) -> Option<Event> {
         let run = self.run;
         Some(match firing {
-            Firing::BeforeStep => BeforeStepEvent {
-                run: run.context(),
-                step_index: self.shared.step,
-                steps: self.shared.steps_done,
+            Firing::BeforeStep => {
+                BeforeStepEvent { run: run.context(), step_index: self.shared.step, steps: self.shared.steps_done }
+                    .into()
             }
-            .into(),
             Firing::AfterStep(summary) => self.after_step(*summary).into(),
             Firing::OnComplete => OnCompleteEvent { end: self.end() }.into(),
             Firing::OnError => OnErrorEvent { end: self.end() }.into(),
-            Firing::AfterToolCall { call, mocked } => AfterToolCallEvent {
-                context: self.tool(*call)?,
-                mocked: *mocked,
-                result: self.result(*call)?,
+            Firing::AfterToolCall { call, mocked } => {
+                AfterToolCallEvent { context: self.tool(*call)?, mocked: *mocked, result: self.result(*call)? }.into()
             }
-            .into(),
             Firing::OnToolCallError { call } => {
                 OnToolCallErrorEvent { context: self.tool(*call)?, error: self.result(*call)?.content }.into()
             }

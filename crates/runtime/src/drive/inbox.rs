@@ -35,9 +35,7 @@ impl Operation {
                 self.pending.consumed.push(id);
                 Ok(matches!(moved, Moved::Row(_)))
             }
-            InboxItem::Decided(decisions) if self.stands_at(StateKind::WaitingForHuman) => {
-                self.decided(id, &decisions)
-            }
+            InboxItem::Decided(decisions) if self.stands_at(StateKind::WaitingForHuman) => self.decided(id, &decisions),
             InboxItem::Answer { call, .. } if self.stands_at(StateKind::WaitingForAsyncTool) => {
                 match self.turn.ordinal(&call) {
                     Some(ordinal) => self.answered(id, ordinal, None),

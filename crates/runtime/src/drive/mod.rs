@@ -24,11 +24,9 @@ mod summarize;
 mod turn;
 mod unit;
 
+pub use self::core::{Ids, Probe, RandomIds, RunError};
 pub use agent::Agent;
 pub use clock::{Clock, Hold, HookTime, SystemClock, VirtualClock};
-pub use self::core::{Ids, Probe, RandomIds, RunError};
 pub use runtime::{Prompt, Resume, Run, Runtime, RuntimeBuilder};
 pub use setup::SetupError;
-pub use stream::{
-    Decided, EVENTS_VERSION, Events, HookReceipt, PendingCallView, Report, StreamEvent, Told,
-};
+pub use stream::{Decided, EVENTS_VERSION, Events, HookReceipt, PendingCallView, Report, StreamEvent, Told};

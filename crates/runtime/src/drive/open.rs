@@ -16,7 +16,7 @@ use super::operation::Operation;
 use super::pending::Pending;
 use super::stream::Told;
 use super::turn::Turn;
-use crate::journal::{Loaded, decode_records};
+use crate::journal::{Loaded, decode};
 use crate::machine::{Boundary, Input, Machine, MachineFault, Place, Route, StateKind, What};
 
 impl Operation {
@@ -29,8 +29,7 @@ impl Operation {
     ) -> Result<Self, RunError> {
         let fence = core.store.claim(id)?;
         let loaded = core.store.load(id)?;
-        let agent: Agent =
-            serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
+        let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
         let setup = core.setup(agent, &loaded.header.config_hash)?;
         let machine = replay(&setup.agent, &loaded)?;
         let counts = counts(&loaded);
@@ -123,7 +122,7 @@ impl Operation {
 fn replay(agent: &Agent, loaded: &Loaded) -> Result<Machine, RunError> {
     let mut inputs: Vec<(Input, Option<Boundary>)> = Vec::new();
     for record in &loaded.records {
-        inputs.extend(decode_records(record).map_err(|error| RunError::Journal(error.to_string()))?);
+        inputs.extend(decode(record).map_err(|error| RunError::Journal(error.to_string()))?);
     }
     let last = inputs.iter().rposition(|(_, boundary)| boundary.is_some());
     let rest = inputs.split_off(last.map_or(0, |last| last + 1));

@@ -48,6 +48,8 @@ pub(crate) struct Operation {
     pub(crate) notices: VecDeque<(EffectId, Firing)>,
     pub(crate) notice_under_way: bool,
     pub(crate) cancel: CancellationToken,
+    /// Cancels deliveries that the run does not wait for: once, at the very end.
+    pub(crate) notice_cancel: CancellationToken,
     /// Inbox items that a later record uses up.
     pub(crate) claimed: BTreeMap<Ordinal, InboxId>,
     pub(crate) inbox_changed: bool,

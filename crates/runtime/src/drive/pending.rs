@@ -2,9 +2,7 @@
 
 use jackline_model::OperationId;
 
-use crate::journal::{
-    Approval, Batch, Fence, Fold, InboxId, InboxItem, Row, Store, StoreError, Summary, encode_records,
-};
+use crate::journal::{Approval, Batch, Fence, Fold, InboxId, InboxItem, Row, Store, StoreError, Summary, encode};
 use crate::machine::{Boundary, Durability, Input};
 
 /// The next transaction of an operation.
@@ -41,7 +39,7 @@ impl Pending {
             operation: operation.clone(),
             fence,
             boundary: pending.inputs.iter().any(|(_, boundary)| boundary.is_some()),
-            record: encode_records(&pending.inputs),
+            record: encode(&pending.inputs),
             rows: pending.rows,
             fold: pending.fold,
             approval: pending.approval,

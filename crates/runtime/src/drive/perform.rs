@@ -18,7 +18,7 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, is_notice,
+    Calls, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, StateKind, is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -28,7 +28,7 @@ impl Operation {
     pub(crate) async fn perform(&mut self, id: EffectId, effect: Effect) -> Result<(), RunError> {
         let store = Arc::clone(&self.core.store);
         self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
-        self.core.before_effect(id, &effect);
+        self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
                 self.notices.push_back((id, firing));
@@ -56,6 +56,11 @@ impl Operation {
             Effect::Cancel => {
                 self.cancel.cancel();
                 self.cancel = CancellationToken::new();
+                if self.machine.state().kind() == StateKind::Completing {
+                    // The time for deliveries is over.
+                    self.notice_cancel.cancel();
+                    self.notices.clear();
+                }
                 self.core.stop_children(self.id())?;
             }
         }
@@ -107,7 +112,8 @@ impl Operation {
         let event = self.sight().event(firing)?;
         let hooks = self.hooks.clone();
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
-        let (operation, step, cancel) = (self.id().clone(), self.step(), self.cancel.clone());
+        let (operation, step) = (self.id().clone(), self.step());
+        let cancel = if kind.is_awaited() { self.cancel.clone() } else { self.notice_cancel.clone() };
         let is_last_word = matches!(kind, HookKind::OnComplete | HookKind::OnError);
         Some(
             async move {
@@ -192,7 +198,11 @@ impl Operation {
         let setup = Arc::clone(&self.setup);
         let history = Arc::clone(self.conversation.history());
         let menu = Arc::clone(if with_tools { &setup.menu } else { &setup.no_tools });
-        self.tell(|| Told::ModelStart { model: setup.agent.model.as_str().into(), attempt: id.attempt + 1, with_tools });
+        self.tell(|| Told::ModelStart {
+            model: setup.agent.model.as_str().into(),
+            attempt: id.attempt + 1,
+            with_tools,
+        });
         let hold = (!setup.model.is_simulated()).then(|| self.core.clock.hold());
         let cancel = self.cancel.clone();
         let mut sink = Sink {
@@ -280,9 +290,9 @@ impl Operation {
     fn ask_human(&mut self, id: EffectId, question: Question) {
         let asked_at = self.core.clock.now_ms();
         let question = match question {
-            Question::Approve(calls) => ApprovalQuestion::Calls(
-                calls.into_iter().filter_map(|ordinal| self.pending_call(ordinal)).collect(),
-            ),
+            Question::Approve(calls) => {
+                ApprovalQuestion::Calls(calls.into_iter().filter_map(|ordinal| self.pending_call(ordinal)).collect())
+            }
             Question::Prompt { prompt } => ApprovalQuestion::Prompt(prompt),
             Question::Select { prompt, options } => ApprovalQuestion::Select { prompt, options },
         };

@@ -6,9 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use jackline_hooks::{HookDispatcher, Hooks};
-use jackline_model::{
-    Content, Lineage, Message, MessageBody, OperationId, Origin, ToolCallId, ToolRunResult, UserId,
-};
+use jackline_model::{Content, Lineage, Message, MessageBody, OperationId, Origin, ToolCallId, ToolRunResult, UserId};
 use jackline_tools::Tool;
 use tokio::sync::{Semaphore, watch};
 
@@ -93,12 +91,7 @@ impl Runtime {
     /// # Errors
     ///
     /// As [`resume`](Self::resume).
-    pub fn resume_with(
-        &self,
-        id: &OperationId,
-        hooks: impl Into<Hooks>,
-        options: &Resume,
-    ) -> Result<Run, RunError> {
+    pub fn resume_with(&self, id: &OperationId, hooks: impl Into<Hooks>, options: &Resume) -> Result<Run, RunError> {
         let hooks: Hooks = hooks.into();
         hooks.validate()?;
         let header = self.core.store.header(id)?;
@@ -350,10 +343,7 @@ impl RuntimeBuilder {
     }
 
     /// How tokens are counted for a model, where bytes do not settle the question.
-    pub fn token_counter(
-        mut self,
-        counter: impl Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn token_counter(mut self, counter: impl Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync + 'static) -> Self {
         self.counter = Arc::new(counter);
         self
     }
@@ -442,10 +432,8 @@ pub(crate) fn first_messages(agent: &Agent, prompt: &str) -> Vec<PlacedMessage> 
     let system = MessageBody::System { content: Content::from(agent.instructions.as_str()) };
     let user = MessageBody::User { content: Content::from(prompt) };
     let bodies = if agent.instructions.is_empty() { vec![user] } else { vec![system, user] };
-    let placed = |(place, body): (u32, MessageBody)| PlacedMessage {
-        place,
-        message: Message { id: message_id(place), body },
-    };
+    let placed =
+        |(place, body): (u32, MessageBody)| PlacedMessage { place, message: Message { id: message_id(place), body } };
     (0..).zip(bodies).map(placed).collect()
 }
 

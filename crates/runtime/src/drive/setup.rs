@@ -5,9 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jackline_model::{SideEffect, ToolKey, ToolSource};
-use jackline_tools::{
-    BoxFuture, Registry, RegistryError, Tool, ToolAnswer, ToolContext, ToolError, ToolSpec,
-};
+use jackline_tools::{BoxFuture, Registry, RegistryError, Tool, ToolAnswer, ToolContext, ToolError, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::agent::Agent;

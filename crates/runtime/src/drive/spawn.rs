@@ -5,19 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tokio::task::{AbortHandle, JoinError, JoinHandle};
+use tokio::task::{JoinError, JoinHandle};
 
 use super::clock::{Clock, Hold};
 
 /// A task that is aborted when its handle is dropped.
 pub(crate) struct Held<T> {
     task: JoinHandle<(Hold, T)>,
-}
-
-impl<T> Held<T> {
-    pub(crate) fn abort_handle(&self) -> AbortHandle {
-        self.task.abort_handle()
-    }
 }
 
 impl<T> Future for Held<T> {

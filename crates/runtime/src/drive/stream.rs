@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use jackline_hooks::HookKind;
 use jackline_model::{
-    ApprovalId, ExitCode, Fault, ModelUsage, OperationId, Reason, Status, ToolCallId, ToolKey,
-    ToolRunResult, Totals,
+    ApprovalId, ExitCode, Fault, ModelUsage, OperationId, Reason, Status, ToolCallId, ToolKey, ToolRunResult, Totals,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -61,7 +60,12 @@ pub enum Told {
     /// A call waits for a result from elsewhere.
     ToolParked { call: ToolCallId, tool: ToolKey, child: Option<OperationId> },
     /// A person must decide.
-    ApprovalRequired { approval: ApprovalId, calls: Vec<PendingCallView>, question: Option<String>, expires_at: Option<u64> },
+    ApprovalRequired {
+        approval: ApprovalId,
+        calls: Vec<PendingCallView>,
+        question: Option<String>,
+        expires_at: Option<u64>,
+    },
     /// A person has decided.
     ApprovalDecided { action: Arc<str>, calls: Vec<ToolCallId>, reason: Option<String> },
     /// The history is about to be folded.
@@ -73,7 +77,14 @@ pub enum Told {
     /// The operation waits.
     Parked { status: Status },
     /// The operation has ended.
-    OperationEnd { status: Status, reason: Reason, answer: Option<String>, error: Option<Fault>, totals: Totals, resumable: bool },
+    OperationEnd {
+        status: Status,
+        reason: Reason,
+        answer: Option<String>,
+        error: Option<Fault>,
+        totals: Totals,
+        resumable: bool,
+    },
     /// The reader was too slow: so many events are missing. The journal has them all.
     Gap { missed: u64 },
 }
@@ -215,4 +226,3 @@ impl Report {
         })
     }
 }
-

@@ -45,8 +45,7 @@ impl Job {
             .map(|index| text_of(entries[*index].message()))
             .collect();
         let folded = plan.fold.iter().filter(|index| !conversation.is_summary(**index));
-        let prompt =
-            summary_prompt(earlier.iter().map(String::as_str), folded.map(|index| entries[*index].message()));
+        let prompt = summary_prompt(earlier.iter().map(String::as_str), folded.map(|index| entries[*index].message()));
         let counter = setup.counter.as_ref();
         let tokens_kept = plan.keep.iter().map(|index| count_message(counter, entries[*index].message())).sum();
         let request = [

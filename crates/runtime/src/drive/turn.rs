@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jackline_model::{ExecutorRoute, MessageId, SideEffect, ToolCall, ToolCallId, ToolKey, ToolSource};
 use jackline_tools::lanes::{LaneRequest, lanes, resource};
-use jackline_tools::{Entry, Receipt};
+use jackline_tools::{Receipt, RegisteredTool};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -47,11 +47,11 @@ pub(crate) struct TurnCall {
 #[derive(Clone, Debug)]
 pub(crate) enum Fit {
     /// A tool.
-    Tool(Entry),
+    Tool(RegisteredTool),
     /// A sub-agent.
-    Agent(Entry),
+    Agent(RegisteredTool),
     /// Whoever drives the runtime.
-    Client(Entry),
+    Client(RegisteredTool),
     /// Nobody, for this reason.
     Unusable(Receipt),
     /// The agent's tool list does not have it.
@@ -148,7 +148,7 @@ impl Turn {
 
 impl TurnCall {
     /// The declaration of the tool, where there is one.
-    pub(crate) fn entry(&self) -> Option<&Entry> {
+    pub(crate) fn entry(&self) -> Option<&RegisteredTool> {
         match &self.fit {
             Fit::Tool(entry) | Fit::Agent(entry) | Fit::Client(entry) => Some(entry),
             Fit::Unusable(_) | Fit::NotAllowed => None,
@@ -179,7 +179,7 @@ impl TurnCall {
     }
 
     fn lane_request(&self) -> LaneRequest<'_> {
-        let spec = self.entry().map(Entry::spec);
+        let spec = self.entry().map(RegisteredTool::spec);
         LaneRequest {
             key: &self.call.key,
             ordered: spec.is_some_and(|spec| spec.ordered),
@@ -232,4 +232,3 @@ fn made_id(seed: &str, position: usize, salt: u32) -> String {
 }
 
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-

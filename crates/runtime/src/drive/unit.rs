@@ -12,7 +12,7 @@ use jackline_hooks::{BeforeToolCallEvent, Delivery, HookHandle, RuledBy, RulingC
 use jackline_model::{MessageId, NanoDollars, RawOutput, SideEffect, ToolRunResult};
 use jackline_tools::call::{Call, CallFault, Effect, In, Told};
 use jackline_tools::{
-    Clearance, Denial, Entry, Publishable, Receipt, ToolAnswer, ToolContext, ToolError, arguments, gate,
+    Clearance, Denial, Publishable, Receipt, RegisteredTool, ToolAnswer, ToolContext, ToolError, arguments, gate,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -182,7 +182,7 @@ impl Unit {
         }
     }
 
-    async fn run_once(&self, clearance: &Clearance, entry: &Entry, attempt: u32, deadline: u64) -> Attempt {
+    async fn run_once(&self, clearance: &Clearance, entry: &RegisteredTool, attempt: u32, deadline: u64) -> Attempt {
         let context = ToolContext {
             operation: self.run.header.id.clone(),
             step: self.step,
@@ -253,11 +253,7 @@ impl Unit {
 
     fn idempotency_key(&self) -> String {
         let place = format!("{}.c{}", self.assistant.as_ref().map_or("", |id| id.as_str()), self.ordinal);
-        arguments::idempotency_key(
-            &self.run.header.id,
-            &place,
-            &arguments::canonical(&self.turn_call.call.arguments),
-        )
+        arguments::idempotency_key(&self.run.header.id, &place, &arguments::canonical(&self.turn_call.call.arguments))
     }
 }
 
@@ -328,12 +324,9 @@ fn timed(input: In, elapsed_ms: u64) -> In {
     match input {
         In::Finished(raw) => In::Finished(with_time(raw)),
         In::Threw(raw) => In::Threw(with_time(raw)),
-        other @ (In::BeforeRuled(_)
-        | In::Go
-        | In::Deferred
-        | In::Answered(_)
-        | In::AfterRuled(..)
-        | In::Ended(_)) => other,
+        other @ (In::BeforeRuled(_) | In::Go | In::Deferred | In::Answered(_) | In::AfterRuled(..) | In::Ended(_)) => {
+            other
+        }
     }
 }
 

@@ -16,10 +16,7 @@ impl Planner for GeneralPlanner {
             return abort(view);
         }
         match view.phase {
-            Phase::UserInput
-            | Phase::ToolResult
-            | Phase::ToolsBatchResult
-            | Phase::HumanApprovedTool
+            Phase::UserInput | Phase::ToolResult | Phase::ToolsBatchResult | Phase::HumanApprovedTool
                 if view.calls.is_empty() =>
             {
                 ask_model(view)

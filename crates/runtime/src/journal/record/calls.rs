@@ -7,25 +7,26 @@ use serde_json::Value;
 use super::codes::{AttributionV1, RouteV1, SettledHowV1, SideEffectV1};
 use super::is_default;
 use crate::machine::{CallFacts, CallSlot, Place, Settled};
+use crate::repeat::{ResultDigest, Signature};
 
 /// Lane, route, side effect, signature.
 #[derive(Serialize, Deserialize)]
-pub(super) struct CallFactsV1(u16, RouteV1, SideEffectV1, u64);
+pub(super) struct CallFactsV1(u16, RouteV1, SideEffectV1, u32);
 
 impl CallFactsV1 {
     pub(super) fn of(facts: &CallFacts) -> Self {
         let CallFacts { lane, route, side_effect, signature } = *facts;
-        Self(lane, RouteV1(route), SideEffectV1(side_effect), signature)
+        Self(lane, RouteV1(route), SideEffectV1(side_effect), signature.0)
     }
 
     pub(super) fn into_facts(self) -> CallFacts {
-        CallFacts { lane: self.0, route: self.1.0, side_effect: self.2.0, signature: self.3 }
+        CallFacts { lane: self.0, route: self.1.0, side_effect: self.2.0, signature: Signature(self.3) }
     }
 }
 
 /// The facts, then the place.
 #[derive(Serialize, Deserialize)]
-pub(super) struct CallSlotV1(u16, RouteV1, SideEffectV1, u64, PlaceV1);
+pub(super) struct CallSlotV1(u16, RouteV1, SideEffectV1, u32, PlaceV1);
 
 impl CallSlotV1 {
     pub(super) fn of(slot: &CallSlot) -> Self {
@@ -111,17 +112,23 @@ pub(super) struct SettledV1 {
     c: i64,
     /// Its digest.
     #[serde(default, skip_serializing_if = "is_default")]
-    g: u64,
+    g: u32,
 }
 
 impl SettledV1 {
     pub(super) fn of(settled: &Settled) -> Self {
         let Settled { how, success, stop, cost, digest } = *settled;
-        Self { h: SettledHowV1(how), f: !success, e: stop, c: cost.0, g: digest }
+        Self { h: SettledHowV1(how), f: !success, e: stop, c: cost.0, g: digest.0 }
     }
 
     pub(super) fn into_settled(self) -> Settled {
-        Settled { how: self.h.0, success: !self.f, stop: self.e, cost: NanoDollars(self.c), digest: self.g }
+        Settled {
+            how: self.h.0,
+            success: !self.f,
+            stop: self.e,
+            cost: NanoDollars(self.c),
+            digest: ResultDigest(self.g),
+        }
     }
 }
 

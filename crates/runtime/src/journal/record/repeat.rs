@@ -1,22 +1,19 @@
-//! The repeat guard: opaque here, its own module says what it holds.
+//! The repeat guard: its own module says what it holds.
 
 use serde::{Deserialize, Serialize};
 
-use crate::repeat::RepeatGuard;
+use crate::repeat::{RepeatGuard, RepeatParts};
 
 /// What the guard remembers.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RepeatV1 {}
+#[serde(transparent)]
+pub(super) struct RepeatV1(RepeatParts);
 
 /// A guard that has seen nothing needs no record.
 pub(super) fn repeat_to_record(guard: &RepeatGuard) -> Option<RepeatV1> {
-    let RepeatGuard = guard;
-    None
+    (*guard != RepeatGuard::default()).then(|| RepeatV1(guard.to_parts()))
 }
 
 pub(super) fn repeat_from_record(record: Option<RepeatV1>) -> RepeatGuard {
-    match record {
-        Some(RepeatV1 {}) | None => RepeatGuard,
-    }
+    record.map_or_else(RepeatGuard::default, |RepeatV1(parts)| RepeatGuard::from_parts(parts))
 }

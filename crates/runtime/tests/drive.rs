@@ -1,0 +1,129 @@
+//! The driver, end to end, in memory.
+
+use std::sync::{Arc, Mutex};
+
+use jackline_hooks::{Decision, HookKind, Hooks, MockAnswer};
+use jackline_model::{Content, ModelUsage, Reason, Status, ToolKey, ToolRunResult};
+use jackline_runtime::drive::{Agent, Runtime, VirtualClock};
+use jackline_runtime::llm::{BoxFuture, DeltaSink, FinishReason, Model, ModelFault, ModelReply, ModelRequest, RawCall};
+use jackline_runtime::permission::ApprovalMode;
+use jackline_tools::{Tool, ToolAnswer, ToolContext, ToolError, ToolSpec};
+use serde_json::{Map, Value};
+
+/// Answers from a list.
+struct Turns(Mutex<std::vec::IntoIter<ModelReply>>);
+
+impl Model for Turns {
+    fn call<'a>(
+        &'a self,
+        _request: ModelRequest<'a>,
+        _sink: &'a mut dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelFault>> {
+        let turn = self.0.lock().unwrap().next().expect("the script has a turn left");
+        Box::pin(std::future::ready(Ok(turn)))
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+}
+
+fn says(text: &str, calls: &[(&str, &str)]) -> ModelReply {
+    ModelReply {
+        content: Content::from(text),
+        reasoning: None,
+        refusal: None,
+        calls: calls
+            .iter()
+            .enumerate()
+            .map(|(index, (name, arguments))| RawCall {
+                id: Some(format!("call_{index}")),
+                name: (*name).to_owned(),
+                arguments: (*arguments).to_owned(),
+            })
+            .collect(),
+        finish: if calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls },
+        finish_raw: None,
+        usage: Some(ModelUsage { input_tokens: 10, output_tokens: 5, total_tokens: 15, ..ModelUsage::default() }),
+        salvaged_from_reasoning: false,
+    }
+}
+
+struct Echo(ToolSpec);
+
+impl Tool for Echo {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: Map<String, Value>,
+        _context: &'a ToolContext,
+    ) -> jackline_tools::BoxFuture<'a, Result<ToolAnswer, ToolError>> {
+        let text = arguments.get("text").and_then(Value::as_str).unwrap_or("nothing").to_owned();
+        Box::pin(std::future::ready(Ok(ToolRunResult::ok(format!("echo: {text}")).into())))
+    }
+}
+
+fn runtime(turns: Vec<ModelReply>) -> Runtime {
+    let mut spec = ToolSpec::new(ToolKey::new("test", "echo"), "Echoes.");
+    spec.simulated = true;
+    Runtime::builder()
+        .model(Turns(Mutex::new(turns.into_iter())))
+        .tools([Arc::new(Echo(spec)) as Arc<dyn Tool>])
+        .clock(Arc::new(VirtualClock::starting_at(1_000)))
+        .build()
+        .unwrap()
+}
+
+fn agent() -> Agent {
+    Agent::new("tester", "You test.").with_approval(ApprovalMode::AutoRun)
+}
+
+#[tokio::test]
+async fn one_call_and_an_answer_fire_the_hooks_in_order() {
+    let runtime = runtime(vec![says("Let me see.", &[("test____echo", r#"{"text":"hi"}"#)]), says("It said hi.", &[])]);
+    let fired = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&fired);
+    let hooks = Hooks::new().observe_all("all", move |event: jackline_hooks::Event| {
+        seen.lock().unwrap().push(event.kind());
+        std::future::ready(())
+    });
+    let report = runtime.start(&agent(), "go", hooks).unwrap().wait().await.unwrap();
+    assert_eq!((report.status, report.reason), (Status::Done, Some(Reason::Done)));
+    assert_eq!(report.answer.as_deref(), Some("It said hi."));
+    assert_eq!((report.totals.llm_calls, report.totals.tool_calls), (2, 1));
+    use HookKind::{AfterStep, AfterToolCall, BeforeStep, BeforeToolCall, OnComplete};
+    let expected = [
+        BeforeStep,
+        AfterStep,
+        BeforeStep,
+        BeforeToolCall,
+        AfterToolCall,
+        AfterStep,
+        BeforeStep,
+        AfterStep,
+        BeforeStep,
+        AfterStep,
+        OnComplete,
+    ];
+    assert_eq!(*fired.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn a_denied_result_is_replaced_and_a_mock_is_judged_too() {
+    let runtime = runtime(vec![says("", &[("test____echo", r#"{"text":"secret"}"#)]), says("done", &[])]);
+    let hooks = Hooks::new()
+        .mock_before_tool_call("mock", |_event| async { MockAnswer::Mock(ToolRunResult::ok("mocked secret")) })
+        .control_after_tool_call("censor", |event: Arc<jackline_hooks::AfterToolCallControl>| async move {
+            assert!(event.mocked);
+            Decision::deny("not for you")
+        });
+    let run = runtime.start(&agent(), "go", hooks).unwrap();
+    run.wait().await.unwrap();
+    let messages = runtime.store().messages(run.id()).unwrap();
+    let text = format!("{messages:?}");
+    assert!(text.contains("not for you") && !text.contains("secret\")"), "{text}");
+    assert!(!text.contains("mocked secret"), "{text}");
+}
