@@ -58,13 +58,13 @@ pub(super) fn claim(
     owner: &str,
     operation: &OperationId,
 ) -> Result<Fence, StoreError> {
-    let holder: Option<(i64, Option<String>, Option<String>)> = connection
+    let holder: Option<(Option<i64>, Option<String>, Option<String>)> = connection
         .query_row(HOLDER, [operation.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()
         .doing(CLAIM)?;
     match holder {
         None => return Err(no_such(operation)),
-        Some((key, Some(id), label)) if id != owner => {
+        Some((Some(key), Some(id), label)) if id != owner => {
             if is_alive(database, &id) {
                 let owner = label.unwrap_or(id);
                 return Err(StoreError::Owned { operation: operation.clone(), owner });
