@@ -1,0 +1,169 @@
+//! The tables, and opening a file that has them.
+
+use std::path::Path;
+use std::time::Instant;
+
+use jackline_runtime::journal::StoreError;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::error::{Doing, damaged, io_at};
+use crate::limits;
+use crate::store::OpenOptions;
+
+/// Opens the connection that writes and makes sure that the tables are there.
+///
+/// # Errors
+///
+/// As [`SqliteStore::open`](crate::SqliteStore::open).
+pub(crate) fn open_writer(path: &Path, options: &OpenOptions) -> Result<Connection, StoreError> {
+    prepare_path(path, options.create)?;
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if options.create {
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
+    let mut connection = connect(path, flags)?;
+    check_is_ours(&connection, path)?;
+    if connection.is_readonly("main").doing(OPEN)? {
+        return Err(io_at(path, OPEN, "is read-only; make it writable or open it read-only"));
+    }
+    switch_to_wal(&connection)?;
+    configure_writer(&connection, options)?;
+    create_tables(&mut connection)?;
+    Ok(connection)
+}
+
+/// Opens a connection that reads.
+///
+/// # Errors
+///
+/// As [`SqliteStore::open`](crate::SqliteStore::open).
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    check_exists(path)?;
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    check_is_ours(&connection, path)?;
+    if version_of(&connection)? == 0 {
+        return Err(damaged("there are no tables", path.display()));
+    }
+    Ok(connection)
+}
+
+fn prepare_path(path: &Path, create: bool) -> Result<(), StoreError> {
+    if !create {
+        return check_exists(path);
+    }
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => {
+            std::fs::create_dir_all(parent).map_err(|error| io_at(parent, "create the directory", &error.to_string()))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_exists(path: &Path) -> Result<(), StoreError> {
+    match path.try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(io_at(path, OPEN, "does not exist")),
+        Err(error) => Err(io_at(path, OPEN, &error.to_string())),
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let connection =
+        Connection::open_with_flags(path, flags).doing(OPEN).map_err(|error| name_the_file(error, path))?;
+    connection.busy_timeout(limits::BUSY_TIMEOUT).doing(OPEN)?;
+    connection.set_prepared_statement_cache_capacity(limits::CACHED_STATEMENTS);
+    // Without this a statement's undo log may land, in clear, in a temporary file.
+    connection.pragma_update(None, "temp_store", "MEMORY").doing(OPEN)?;
+    Ok(connection)
+}
+
+/// The first read of the file: this is where a file that is no database is found out.
+fn check_is_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let version = version_of(connection).map_err(|error| name_the_file(error, path))?;
+    if version > VERSION {
+        return Err(TOO_NEW(version));
+    }
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).doing(OPEN)?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).doing(OPEN)?;
+    if tables > 0 && id != APPLICATION_ID {
+        return Err(damaged("the file is a database of another program", path.display()));
+    }
+    Ok(())
+}
+
+fn version_of(connection: &Connection) -> Result<u32, StoreError> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0)).doing(OPEN)
+}
+
+/// SQLite does not wait for others when a file changes its mode, so this does.
+fn switch_to_wal(connection: &Connection) -> Result<(), StoreError> {
+    let deadline = Instant::now() + limits::BUSY_TIMEOUT;
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)).doing(OPEN)
+        {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => {
+                return Err(StoreError::Io { doing: OPEN, why: format!("the journal mode stays `{mode}`, not WAL") });
+            }
+            Err(StoreError::Busy(_)) if Instant::now() < deadline => std::thread::sleep(limits::WAL_RETRY),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn configure_writer(connection: &Connection, options: &OpenOptions) -> Result<(), StoreError> {
+    connection.pragma_update(None, "secure_delete", "ON").doing(OPEN)?;
+    connection.pragma_update(None, "synchronous", "NORMAL").doing(OPEN)?;
+    connection.pragma_update(None, "journal_size_limit", limits::WAL_BYTES_KEPT).doing(OPEN)?;
+    if let Some(bytes) = options.bytes_max {
+        let page: u64 =
+            connection.pragma_query_value(None, "page_size", |row| row.get::<_, u32>(0)).doing(OPEN)?.into();
+        let pages = bytes.max(limits::FILE_BYTES_MIN).div_ceil(page.max(1));
+        connection.pragma_update(None, "max_page_count", u32::try_from(pages).unwrap_or(u32::MAX)).doing(OPEN)?;
+    }
+    Ok(())
+}
+
+fn create_tables(connection: &mut Connection) -> Result<(), StoreError> {
+    if version_of(connection)? == VERSION {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).doing(CREATE)?;
+    // Another process may have been faster.
+    match version_of(&transaction)? {
+        0 => {}
+        VERSION => return Ok(()),
+        newer => return Err(TOO_NEW(newer)),
+    }
+    transaction.execute_batch(TABLES).doing(CREATE)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).doing(CREATE)?;
+    transaction.pragma_update(None, "user_version", VERSION).doing(CREATE)?;
+    transaction.commit().doing(CREATE)
+}
+
+fn name_the_file(error: StoreError, path: &Path) -> StoreError {
+    match error {
+        StoreError::Io { doing, why } => StoreError::Io { doing, why: format!("`{}`: {why}", path.display()) },
+        StoreError::Damaged(why) => StoreError::Damaged(format!("`{}`: {why}", path.display())),
+        StoreError::Busy(why) => StoreError::Busy(format!("`{}`: {why}", path.display())),
+        other @ (StoreError::NoSuchOperation(_)
+        | StoreError::Exists(_)
+        | StoreError::Owned { .. }
+        | StoreError::LostOwnership(_)
+        | StoreError::Refused(_)
+        | StoreError::TooNew { .. }) => other,
+    }
+}
+
+const TOO_NEW: fn(u32) -> StoreError = |found| StoreError::TooNew { what: "the store", found, known: VERSION };
+
+const TABLES: &str = include_str!("schema.sql");
+
+/// Raised with every change of the tables. Older programs refuse a newer file by this number.
+const VERSION: u32 = 1;
+
+/// "JKLN", so that `file` and we can tell our databases from others.
+const APPLICATION_ID: i32 = 0x4A4B_4C4E;
+
+const OPEN: &str = "open the file";
+const CREATE: &str = "create its tables";

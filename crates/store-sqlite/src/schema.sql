@@ -1,0 +1,115 @@
+CREATE TABLE meta (
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO meta (name, value) VALUES ('syncs', 0);
+
+-- The open stores that have worked on operations. One is alive while its lock file is locked.
+CREATE TABLE owners (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  label TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE configs (
+  hash TEXT NOT NULL UNIQUE,
+  text TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE operations (
+  key INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  agent TEXT NOT NULL,
+  config TEXT NOT NULL,
+  parent TEXT,
+  is_sub_agent INTEGER NOT NULL,
+  depth INTEGER NOT NULL,
+  parent_call INTEGER,
+  origin TEXT NOT NULL,
+  user TEXT NOT NULL,
+  required_hooks TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  owner INTEGER,
+  fence INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  reason TEXT,
+  steps INTEGER NOT NULL,
+  llm_calls INTEGER NOT NULL,
+  tool_calls INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  total_tokens INTEGER NOT NULL,
+  cost INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX operations_by_age ON operations (created_at);
+CREATE INDEX operations_by_owner ON operations (owner) WHERE owner IS NOT NULL;
+
+-- One row per batch.
+CREATE TABLE records (
+  op INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  boundary INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (op, seq)
+) STRICT;
+
+-- Rank 0 is the message of a place; higher ranks are the summaries that were put there.
+CREATE TABLE messages (
+  op INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  folded INTEGER NOT NULL DEFAULT 0,
+  role TEXT NOT NULL,
+  id TEXT NOT NULL,
+  content TEXT,
+  parts TEXT,
+  reasoning TEXT,
+  calls TEXT,
+  call TEXT,
+  tool TEXT,
+  api TEXT,
+  success INTEGER,
+  error TEXT,
+  state TEXT,
+  denied TEXT,
+  ran_ms INTEGER,
+  device_ms INTEGER,
+  work TEXT,
+  PRIMARY KEY (op, place, rank)
+) STRICT;
+
+CREATE TABLE approvals (
+  key INTEGER PRIMARY KEY,
+  op INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  question TEXT NOT NULL,
+  answered INTEGER NOT NULL DEFAULT 0,
+  asked_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  is_open INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE UNIQUE INDEX approvals_open ON approvals (op) WHERE is_open = 1;
+
+-- Numbers are never used twice: whoever consumes an item names it by its number.
+CREATE TABLE inbox (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  op INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  call TEXT,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX inbox_by_operation ON inbox (op, key);
+
+CREATE TABLE blobs (
+  hash TEXT NOT NULL UNIQUE,
+  text TEXT NOT NULL
+) STRICT;
+
+-- Which rows need which blob.
+CREATE TABLE blob_refs (
+  op INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  blob TEXT NOT NULL,
+  PRIMARY KEY (op, place)
+) STRICT, WITHOUT ROWID;

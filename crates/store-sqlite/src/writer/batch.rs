@@ -1,0 +1,183 @@
+//! Writing one batch.
+
+use jackline_model::OperationId;
+use jackline_runtime::journal::{Approval, Batch, Fold, InboxId, Row, StoreError, Summary};
+use jackline_tools::Archived;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::post::insert_item;
+use crate::error::Doing;
+use crate::read::operation_key;
+use crate::rows::{ORIGINAL, ToolRow, insert_message, insert_tool_row, to_column};
+use crate::stored::{ANSWER, encode_question};
+
+/// Whether private text must be erased from the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Erasure {
+    None,
+    Due,
+}
+
+/// Writes a batch if its fence is good.
+///
+/// # Errors
+///
+/// [`StoreError::LostOwnership`] if it is not; others as for every call. The caller rolls back.
+pub(super) fn apply(connection: &Connection, owner: &str, batch: &Batch) -> Result<Erasure, StoreError> {
+    let op = check_fence(connection, owner, batch)?;
+    execute(connection, INSERT_RECORD, params![op, batch.boundary, batch.record])?;
+    for row in &batch.rows {
+        write_row(connection, op, row)?;
+    }
+    if let Some(fold) = &batch.fold {
+        write_fold(connection, op, fold)?;
+    }
+    if batch.approval_closed || batch.approval.is_some() {
+        execute(connection, "UPDATE approvals SET is_open = 0 WHERE op = ?1 AND is_open = 1", params![op])?;
+    }
+    if let Some(approval) = &batch.approval {
+        open_approval(connection, op, approval)?;
+    }
+    for (receiver, item) in &batch.posts {
+        let receiver = operation_key(connection, receiver)?;
+        insert_item(connection, receiver, item.clone())?;
+    }
+    if let Some(summary) = &batch.summary {
+        write_summary(connection, op, summary)?;
+    }
+    consume(connection, op, &batch.consumed)
+}
+
+fn check_fence(connection: &Connection, owner: &str, batch: &Batch) -> Result<i64, StoreError> {
+    let found: Option<(i64, Option<String>, i64)> = connection
+        .prepare_cached(FENCE)
+        .and_then(|mut select| {
+            select.query_row([batch.operation.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
+        })
+        .doing(WRITE)?;
+    match found {
+        Some((key, Some(holder), fence)) if holder == owner && fence == to_column(batch.fence.0) => Ok(key),
+        Some(_) => Err(StoreError::LostOwnership(batch.operation.clone())),
+        None => Err(no_such(&batch.operation)),
+    }
+}
+
+fn write_row(connection: &Connection, op: i64, row: &Row) -> Result<(), StoreError> {
+    match row {
+        Row::Message(placed) => insert_message(connection, op, placed, ORIGINAL),
+        Row::Tool { place, id, call, key, published } => {
+            let written = insert_tool_row(connection, op, &ToolRow { place: *place, id, call, key, published })?;
+            match published.archived() {
+                Some(archived) if written => write_blob(connection, op, *place, archived),
+                Some(_) | None => Ok(()),
+            }
+        }
+    }
+}
+
+/// Stores a body once, however many rows need it.
+fn write_blob(connection: &Connection, op: i64, place: u32, archived: &Archived) -> Result<(), StoreError> {
+    let hash = archived.blob.as_str();
+    execute(
+        connection,
+        "INSERT INTO blobs (hash, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        params![hash, archived.text],
+    )?;
+    execute(connection, "INSERT INTO blob_refs (op, place, blob) VALUES (?1, ?2, ?3)", params![op, place, hash])
+}
+
+/// Flags what is folded, earlier summaries among it, and puts the summary where it began.
+fn write_fold(connection: &Connection, op: i64, fold: &Fold) -> Result<(), StoreError> {
+    for place in &fold.folded {
+        execute(
+            connection,
+            "UPDATE messages SET folded = 1 WHERE op = ?1 AND place = ?2 AND folded = 0",
+            params![op, place],
+        )?;
+    }
+    let rank: i64 = connection
+        .query_row(
+            "SELECT coalesce(max(rank), 0) + 1 FROM messages WHERE op = ?1 AND place = ?2",
+            params![op, fold.summary.place],
+            |row| row.get(0),
+        )
+        .doing(WRITE)?;
+    insert_message(connection, op, &fold.summary, rank)
+}
+
+fn open_approval(connection: &Connection, op: i64, approval: &Approval) -> Result<(), StoreError> {
+    execute(
+        connection,
+        "INSERT INTO approvals (op, id, question, asked_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![
+            op,
+            approval.id.as_str(),
+            encode_question(&approval.question),
+            to_column(approval.asked_at),
+            approval.expires_at.map(to_column)
+        ],
+    )
+}
+
+/// Overwrites bodies before it deletes the rows; `secure_delete` does the same to what SQLite moves.
+fn consume(connection: &Connection, op: i64, consumed: &[InboxId]) -> Result<Erasure, StoreError> {
+    let mut erasure = Erasure::None;
+    for InboxId(id) in consumed {
+        let bound = params![op, to_column(*id)];
+        let kind: Option<String> = connection
+            .prepare_cached("SELECT kind FROM inbox WHERE op = ?1 AND key = ?2")
+            .and_then(|mut select| select.query_row(bound, |row| row.get(0)).optional())
+            .doing(WRITE)?;
+        if kind.as_deref() == Some(ANSWER) {
+            erasure = Erasure::Due;
+        }
+        execute(connection, OVERWRITE, bound)?;
+        execute(connection, "DELETE FROM inbox WHERE op = ?1 AND key = ?2", bound)?;
+    }
+    Ok(erasure)
+}
+
+fn write_summary(connection: &Connection, op: i64, summary: &Summary) -> Result<(), StoreError> {
+    let totals = &summary.totals;
+    execute(
+        connection,
+        UPDATE_SUMMARY,
+        params![
+            op,
+            summary.status.as_str(),
+            summary.reason.map(|reason| reason.as_str()),
+            summary.steps,
+            to_column(totals.llm_calls),
+            to_column(totals.tool_calls),
+            to_column(totals.input_tokens),
+            to_column(totals.output_tokens),
+            to_column(totals.total_tokens),
+            totals.cost.0,
+            to_column(summary.updated_at),
+        ],
+    )
+}
+
+/// Runs a kept statement.
+pub(super) fn execute(connection: &Connection, sql: &str, bound: impl rusqlite::Params) -> Result<(), StoreError> {
+    connection.prepare_cached(sql).and_then(|mut statement| statement.execute(bound)).map(drop).doing(WRITE)
+}
+
+pub(super) fn no_such(operation: &OperationId) -> StoreError {
+    StoreError::NoSuchOperation(operation.clone())
+}
+
+const FENCE: &str = "SELECT operations.key, owners.id, operations.fence FROM operations \
+                     LEFT JOIN owners ON owners.key = operations.owner WHERE operations.id = ?1";
+
+const INSERT_RECORD: &str = "INSERT INTO records (op, seq, boundary, text) \
+                             SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3 FROM records WHERE op = ?1";
+
+const OVERWRITE: &str = "UPDATE inbox SET body = CAST(zeroblob(length(CAST(body AS BLOB))) AS TEXT) \
+                         WHERE op = ?1 AND key = ?2";
+
+const UPDATE_SUMMARY: &str = "UPDATE operations SET status = ?2, reason = ?3, steps = ?4, llm_calls = ?5, \
+                              tool_calls = ?6, input_tokens = ?7, output_tokens = ?8, total_tokens = ?9, cost = ?10, \
+                              updated_at = ?11 WHERE key = ?1";
+
+const WRITE: &str = "write";

@@ -1,0 +1,192 @@
+//! Files that are missing, foreign, newer, read-only, damaged or full: a typed error that names the
+//! cause, and no half-written step.
+
+mod common;
+
+use common::{Place, asked, batch, id, new_operation, result, write};
+use jackline_model::Advice;
+use jackline_runtime::journal::{InboxItem, Row, Store, StoreError};
+use jackline_runtime::machine::Durability;
+use jackline_store_sqlite::{OpenOptions, SqliteStore};
+
+fn only_open() -> OpenOptions {
+    OpenOptions { create: false, ..OpenOptions::default() }
+}
+
+fn only_read() -> OpenOptions {
+    OpenOptions { create: false, read_only: true, bytes_max: None }
+}
+
+#[test]
+fn a_missing_file_is_not_made_by_looking() {
+    let place = Place::new();
+    for options in [only_open(), only_read()] {
+        let error = SqliteStore::open(place.path(), &options).unwrap_err();
+        assert!(matches!(&error, StoreError::Io { why, .. } if why.contains("jackline.db` does not exist")), "{error}");
+        assert_eq!(error.advice(), Advice::Fix);
+    }
+    assert!(!place.path().exists());
+}
+
+#[test]
+fn the_directory_is_made_with_the_file() {
+    let place = Place::new();
+    let deep = place.directory.path().join("a/b/jackline.db");
+    SqliteStore::open(&deep, &OpenOptions::default()).unwrap();
+    assert!(deep.exists());
+}
+
+#[test]
+fn an_unusable_directory_is_named() {
+    let place = Place::new();
+    std::fs::write(place.directory.path().join("file"), "").unwrap();
+    let below_a_file = place.directory.path().join("file/jackline.db");
+    let error = SqliteStore::open(&below_a_file, &OpenOptions::default()).unwrap_err();
+    assert!(matches!(&error, StoreError::Io { why, .. } if why.contains("file")), "{error}");
+
+    let error = SqliteStore::open(place.directory.path(), &OpenOptions::default()).unwrap_err();
+    assert!(matches!(&error, StoreError::Io { .. }), "{error}");
+}
+
+#[test]
+fn a_file_of_something_else_is_left_alone() {
+    let place = Place::new();
+    let text = "this is a text and no database, however long it may be. ".repeat(40);
+    std::fs::write(place.path(), &text).unwrap();
+    for options in [OpenOptions::default(), only_open(), only_read()] {
+        let error = SqliteStore::open(place.path(), &options).unwrap_err();
+        assert!(matches!(&error, StoreError::Damaged(why) if why.contains("not a database")), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(place.path()).unwrap(), text);
+}
+
+#[test]
+fn a_database_of_another_program_is_left_alone() {
+    let place = Place::new();
+    place.raw().execute_batch("CREATE TABLE songs (title TEXT)").unwrap();
+    let before = std::fs::read(place.path()).unwrap();
+    let error = SqliteStore::open(place.path(), &OpenOptions::default()).unwrap_err();
+    assert!(matches!(&error, StoreError::Damaged(why) if why.contains("another program")), "{error}");
+    assert_eq!(std::fs::read(place.path()).unwrap(), before);
+}
+
+#[test]
+fn a_newer_file_is_refused_by_its_number() {
+    let place = Place::new();
+    drop(place.open());
+    place.raw().pragma_update(None, "user_version", 7).unwrap();
+    for options in [OpenOptions::default(), only_read()] {
+        let error = SqliteStore::open(place.path(), &options).unwrap_err();
+        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 1 });
+    }
+}
+
+#[test]
+fn an_empty_file_is_a_new_store() {
+    let place = Place::new();
+    std::fs::write(place.path(), "").unwrap();
+    assert!(matches!(SqliteStore::open(place.path(), &only_read()), Err(StoreError::Damaged(_))));
+    assert_eq!(place.open().list(1).unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_store_that_only_looks_refuses_every_write() {
+    let place = Place::new();
+    let writing = place.open();
+    let fence = writing.create(new_operation("op")).unwrap();
+    let looking = SqliteStore::open(place.path(), &only_read()).unwrap();
+    assert_eq!(looking.load(&id("op")).unwrap().next_place, 2);
+
+    let is_told = |error: StoreError| error.to_string().contains("was opened to be read only");
+    assert!(is_told(looking.create(new_operation("other")).unwrap_err()));
+    assert!(is_told(looking.claim(&id("op")).unwrap_err()));
+    assert!(is_told(looking.release(&id("op"), fence).unwrap_err()));
+    assert!(is_told(looking.append(batch("op", fence, "r")).unwrap_err()));
+    assert!(is_told(looking.flush(&id("op"), Durability::Behind).await.unwrap_err()));
+    assert!(is_told(looking.post(&id("op"), InboxItem::Stop, 0).unwrap_err()));
+
+    let before = looking.version().unwrap();
+    write(&writing, batch("op", fence, "r")).await.unwrap();
+    assert_ne!(looking.version().unwrap(), before);
+    assert_eq!(looking.records(&id("op")).unwrap(), ["r"]);
+}
+
+#[test]
+fn a_read_only_file_is_named_unless_one_only_looks() {
+    let place = Place::new();
+    place.open().create(new_operation("op")).unwrap();
+    let mut rights = std::fs::metadata(place.path()).unwrap().permissions();
+    rights.set_readonly(true);
+    std::fs::set_permissions(place.path(), rights).unwrap();
+    if std::fs::OpenOptions::new().append(true).open(place.path()).is_ok() {
+        // The superuser may write everywhere.
+        return;
+    }
+    let error = SqliteStore::open(place.path(), &only_open()).unwrap_err();
+    assert!(matches!(&error, StoreError::Io { why, .. } if why.contains("read-only")), "{error}");
+    assert_eq!(SqliteStore::open(place.path(), &only_read()).unwrap().list(9).unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn damaged_text_is_reported_and_not_guessed() {
+    let place = Place::new();
+    let store = place.open();
+    let fence = store.create(new_operation("op")).unwrap();
+    let mut next = batch("op", fence, "r1");
+    next.rows = vec![Row::Message(asked(2, "m2", "", &["a"]))];
+    write(&store, next).await.unwrap();
+    let harm = |sql: &str| place.raw().execute_batch(sql).unwrap();
+
+    harm("UPDATE messages SET calls = '[{' WHERE place = 2");
+    assert!(matches!(store.load(&id("op")), Err(StoreError::Damaged(_))));
+    harm("UPDATE messages SET calls = NULL, role = 'oracle' WHERE place = 2");
+    assert!(matches!(store.messages(&id("op")), Err(StoreError::Damaged(why)) if why.contains("oracle")));
+    harm("UPDATE messages SET role = 'user' WHERE place = 2");
+    store.load(&id("op")).unwrap();
+    harm("UPDATE records SET text = CAST(x'ff' AS TEXT)");
+    assert!(matches!(store.records(&id("op")), Err(StoreError::Damaged(_))));
+    harm("UPDATE operations SET status = 'asleep'");
+    assert!(matches!(store.header(&id("op")), Err(StoreError::Damaged(why)) if why.contains("asleep")));
+}
+
+#[tokio::test]
+async fn a_full_disk_stops_the_operation_and_room_lets_it_go_on() {
+    let place = Place::new();
+    drop(place.open());
+    let raw = place.raw();
+    raw.execute_batch("CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(80000));").unwrap();
+    let quota = OpenOptions { bytes_max: Some(0), ..OpenOptions::default() };
+    let store = SqliteStore::open(place.path(), &quota).unwrap();
+    let fence = store.create(new_operation("op")).unwrap();
+    let step = |number: u32, fence| {
+        let mut next = batch("op", fence, &format!("step {number}"));
+        let at = 2 + 2 * number;
+        next.rows = vec![
+            Row::Message(asked(at, &format!("m{at}"), "reading", &["a"])),
+            result(at + 1, "a", &"x".repeat(3_000)),
+        ];
+        next
+    };
+
+    let mut done = 0;
+    let failure = loop {
+        match write(&store, step(done, fence)).await {
+            Ok(()) => done += 1,
+            Err(error) => break error,
+        }
+        assert!(done < 200, "the quota has no effect");
+    };
+    assert!(matches!(&failure, StoreError::Io { why, .. } if why.contains("the disk is full")), "{failure}");
+    assert_eq!(store.append(step(done, fence)), Err(failure));
+    let steps =
+        |store: &SqliteStore| (store.records(&id("op")).unwrap().len(), store.messages(&id("op")).unwrap().len());
+    let whole = |done: u32| (done as usize, 2 + 2 * done as usize);
+    assert_eq!(steps(&store), whole(done));
+    let verdict: String = raw.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(verdict, "ok");
+
+    raw.execute_batch("DROP TABLE filler").unwrap();
+    let fence = store.claim(&id("op")).unwrap();
+    write(&store, step(done, fence)).await.unwrap();
+    assert_eq!(steps(&store), whole(done + 1));
+}
