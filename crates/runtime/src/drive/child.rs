@@ -6,7 +6,7 @@ use jackline_model::{Lineage, OperationId, ThreadId};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::core::RunError;
+use super::core::{Purpose, RunError};
 use super::operation::Operation;
 use super::runtime::first_messages;
 use super::turn::TurnCall;
@@ -57,7 +57,7 @@ pub(crate) fn start(
         Err(error) => return Err(error.into()),
     }
     let ancestors = parent.ancestors();
-    if let Err(error) = parent.core.launch(&id, ancestors, None) {
+    if let Err(error) = parent.core.launch(&id, ancestors, Purpose::Continue, None) {
         return Ok(Err(error.to_string()));
     }
     Ok(Ok(id))

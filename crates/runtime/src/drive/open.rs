@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
 use super::conversation::Conversation;
-use super::core::{Core, Mailbox, RunError};
+use super::core::{Core, Mailbox, Purpose, RunError};
 use super::facts::{RunFacts, StepFacts};
 use super::operation::Operation;
 use super::pending::Pending;
@@ -25,6 +25,7 @@ impl Operation {
         core: &Arc<Core>,
         id: &OperationId,
         rounds: &Rounds,
+        purpose: Purpose,
         mailbox: Arc<Mailbox>,
     ) -> Result<Self, RunError> {
         let fence = core.store.claim(id)?;
@@ -59,7 +60,7 @@ impl Operation {
             claimed: BTreeMap::new(),
             inbox_changed: true,
         };
-        operation.begin()?;
+        operation.begin(purpose)?;
         operation.launch_children()?;
         Ok(operation)
     }
@@ -71,7 +72,7 @@ impl Operation {
         ancestors
     }
 
-    fn begin(&mut self) -> Result<(), RunError> {
+    fn begin(&mut self, purpose: Purpose) -> Result<(), RunError> {
         let kind = self.machine.state().kind();
         let told = Told::OperationStart {
             agent: Arc::clone(&self.run.header.agent),
@@ -81,7 +82,9 @@ impl Operation {
         self.tell(|| told);
         match kind {
             StateKind::Idle => self.take(What::BeginRequested),
-            StateKind::Finished if self.ending().is_some_and(|ending| ending.resumable) => {
+            StateKind::Finished
+                if purpose == Purpose::Resume && self.ending().is_some_and(|ending| ending.resumable) =>
+            {
                 self.take(What::ResumeRequested)
             }
             StateKind::Finished
@@ -112,7 +115,7 @@ impl Operation {
             if matches!(status, Status::Done | Status::Error | Status::Interrupted) {
                 continue;
             }
-            self.core.launch(child, self.ancestors(), None)?;
+            self.core.launch(child, self.ancestors(), Purpose::Continue, None)?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, watch};
 use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
-use super::core::{Core, Ids, Probe, RandomIds, RunError};
+use super::core::{Core, Ids, Probe, Purpose, RandomIds, RunError};
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -70,7 +70,7 @@ impl Runtime {
             created_at: self.core.clock.now_ms(),
         };
         self.core.store.create(new)?;
-        self.core.launch(&id, Vec::new(), Some(hooks))?;
+        self.core.launch(&id, Vec::new(), Purpose::Continue, Some(hooks))?;
         Ok(Run { core: Arc::clone(&self.core), id })
     }
 
@@ -110,7 +110,7 @@ impl Runtime {
         if !missing.is_empty() {
             return Err(RunError::MissingHooks(missing));
         }
-        self.core.launch(id, Vec::new(), Some(hooks))?;
+        self.core.launch(id, Vec::new(), Purpose::Resume, Some(hooks))?;
         Ok(Run { core: Arc::clone(&self.core), id: id.clone() })
     }
 
