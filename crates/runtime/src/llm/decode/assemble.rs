@@ -1,10 +1,11 @@
 //! Folds what a server sends into one reply or one fault.
+#![expect(clippy::result_large_err, reason = "the reply is as large, so boxing the fault would save nothing")]
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::llm::fault::{FaultClass, provider_fault, shorten};
+use crate::llm::fault::{FaultClass, provider_fault};
 use crate::llm::provider_error::ProviderError;
 use crate::llm::{Delta, DeltaSink, FinishReason, ModelFault, ModelReply};
 
@@ -12,6 +13,7 @@ use super::calls::CallAssembler;
 use super::chunk::{Choice, Chunk, Delta as WireDelta, count, text};
 use super::content::{ContentAssembler, joined_text};
 use super::finish::read_finish;
+use super::sse::SseLimit;
 use super::usage::UsageReport;
 
 /// How an answer came to its end.
@@ -37,7 +39,15 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// Takes the data of one event of a stream, or a whole body.
+    /// Takes a whole body.
+    pub(crate) fn handle_body(&mut self, body: &str, sink: &mut dyn DeltaSink) {
+        match Chunk::parse(body.as_bytes()) {
+            Some(chunk) => self.handle_chunk(chunk, body, false, sink),
+            None => self.fault = Some(unreadable(body)),
+        }
+    }
+
+    /// Takes the data of one event of a stream.
     pub(crate) fn handle_data(&mut self, data: &str, is_error: bool, sink: &mut dyn DeltaSink) {
         if self.fault.is_some() {
             return;
@@ -56,9 +66,16 @@ impl Assembler {
         self.fault.is_some()
     }
 
-    /// The text so far, for a fault that is not of the answer itself.
-    pub(crate) fn partial(&self) -> String {
-        self.content.text()
+    /// The connection failed. An answer that had its last word is not lost by that.
+    pub(crate) fn handle_broken(&mut self, fault: ModelFault) {
+        if self.finish.is_none() {
+            self.fault.get_or_insert(fault);
+        }
+    }
+
+    /// More came than is read.
+    pub(crate) fn handle_limit(&mut self, limit: SseLimit) {
+        self.fault = Some(FaultClass::TooLarge.fault(limit.to_string()));
     }
 
     /// The reply, or why there is none.
@@ -98,10 +115,7 @@ impl Assembler {
             Some(chunks) => {
                 chunks.into_iter().for_each(|(chunk, line)| self.handle_chunk(chunk, line, false, sink));
             }
-            None => {
-                let start = shorten(data.chars().take(UNREADABLE_CHARS_SHOWN).collect());
-                self.fault = Some(FaultClass::Unreadable.fault(format!("the answer is not JSON: {start}")));
-            }
+            None => self.fault = Some(unreadable(data)),
         }
     }
 
@@ -173,10 +187,8 @@ impl Assembler {
         let refusal = Some(self.refusal).filter(|words| !words.trim().is_empty());
         let has_answer = !self.content.is_blank() || !calls.is_empty();
         let has_reasoning = !self.reasoning.trim().is_empty();
-        if !has_answer {
-            if let Some(fault) = fault_of_silence(refusal.as_deref(), finish, has_reasoning, had_calls) {
-                return Err(fault);
-            }
+        if !has_answer && let Some(fault) = fault_of_silence(refusal.as_deref(), finish, has_reasoning, had_calls) {
+            return Err(fault);
         }
         let is_salvaged = !has_answer && has_reasoning;
         let reasoning: Option<Arc<str>> = Some(self.reasoning).filter(|thoughts| !thoughts.is_empty()).map(Into::into);
@@ -221,6 +233,11 @@ fn fault_of_silence(
         }
         FinishReason::Stop | FinishReason::ToolCalls => Some(FaultClass::EmptyAnswer.fault("the answer is empty")),
     }
+}
+
+fn unreadable(data: &str) -> ModelFault {
+    let start: String = data.chars().take(UNREADABLE_CHARS_SHOWN).collect();
+    FaultClass::Unreadable.fault(format!("the answer is not JSON: {start}"))
 }
 
 /// What the answer holds decides between "done" and "asks for tools"; servers mix the two up.

@@ -29,7 +29,7 @@ impl DeltaSink for Heard {
 
 fn whole(body: &Value) -> Result<ModelReply, ModelFault> {
     let mut assembler = Assembler::default();
-    assembler.handle_data(&body.to_string(), false, &mut Heard::default());
+    assembler.handle_body(&body.to_string(), &mut Heard::default());
     assembler.into_reply(AnswerEnd::Complete)
 }
 
