@@ -32,3 +32,7 @@ pub(crate) const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How long an answer that has begun may be silent. Servers send keep-alives every 15 to 30 seconds.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long the rest of an error body is waited for. Its status is known, and a server that keeps the
+/// connection open after an error must not delay the retry.
+pub(crate) const ERROR_BODY_SILENCE_MAX: Duration = Duration::from_secs(2);

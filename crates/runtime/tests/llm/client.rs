@@ -1,4 +1,5 @@
 //! What the client sends, and how it is set up.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
 use std::sync::Arc;
 

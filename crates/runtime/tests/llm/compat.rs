@@ -74,7 +74,7 @@ async fn c003_prose_after_the_object_arrives_as_it_is() {
 async fn c004_doubly_quoted_arguments_arrive_as_they_are() {
     let arguments = arguments_of("C004.json").await;
     let inner: String = serde_json::from_str(&arguments[0]).unwrap();
-    assert_eq!(inner, "{\"text\":\"milk\"}");
+    assert_eq!(inner, "{\"text\": \"milk\"}");
     assert_eq!(arguments.len(), 2);
 }
 

@@ -1,4 +1,5 @@
 //! Rows of the theme ERRORS, and C133.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
 use std::time::{Duration, SystemTime};
 
@@ -34,7 +35,7 @@ async fn c133_connect_error_and_debug_hold_no_key() {
 
 #[tokio::test]
 async fn c136_retry_after_is_read_from_the_answer() {
-    let soon = httpdate(SystemTime::now() + Duration::from_secs(30));
+    let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(30));
     let wait = refused(429, &format!("Retry-After: {soon}\r\n"), "{}").await.retry_after.unwrap();
     assert!((20..=30).contains(&wait.as_secs()), "{wait:?}");
     for (text, expected) in [("1.5", Some(Duration::from_millis(1500))), ("abc", None), ("-1", None)] {
@@ -44,10 +45,6 @@ async fn c136_retry_after_is_read_from_the_answer() {
     let fault = fault("C136.http").await;
     assert_eq!(fault.fault.message, "the provider answered 429: slow down");
     assert!(fault.retry_after.is_some_and(|wait| wait <= Duration::from_secs(120)));
-}
-
-fn httpdate(at: SystemTime) -> String {
-    httpdate::fmt_http_date(at)
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
 //! A chat endpoint on the loopback that answers with what it is given, byte for byte.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -11,7 +12,7 @@ use tokio::sync::Notify;
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// In one write; then the connection is closed.
     Whole,
     /// One byte per write.
@@ -26,14 +27,14 @@ pub enum Mode {
 
 /// One answer.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     bytes: Vec<u8>,
     mode: Mode,
 }
 
 impl Answer {
     /// A case file: `.sse` is the body of a stream, `.json` a whole body, `.http` a raw reply.
-    pub fn case(name: &str) -> Self {
+    pub(crate) fn case(name: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/inputs").join(name);
         let file = std::fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         match path.extension().and_then(|end| end.to_str()) {
@@ -44,31 +45,31 @@ impl Answer {
     }
 
     /// A reply with a good status, of no stated length.
-    pub fn ok(kind: &str, body: &[u8]) -> Self {
+    pub(crate) fn ok(kind: &str, body: &[u8]) -> Self {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n");
         Self::raw([head.as_bytes(), body].concat())
     }
 
     /// A reply with another status; `headers` are lines, each with its end.
-    pub fn refusal(status: u16, headers: &str, body: &str) -> Self {
+    pub(crate) fn refusal(status: u16, headers: &str, body: &str) -> Self {
         let length = body.len();
         Self::raw(format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n{body}").into_bytes())
     }
 
     /// A stream in one chunk, with the end of the body behind it.
-    pub fn chunked(body: &[u8]) -> Self {
+    pub(crate) fn chunked(body: &[u8]) -> Self {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
         let size = format!("{:x}\r\n", body.len());
         Self::raw([head.as_bytes(), size.as_bytes(), body, b"\r\n0\r\n\r\n"].concat()).mode(Mode::Reuse)
     }
 
     /// These bytes.
-    pub fn raw(bytes: Vec<u8>) -> Self {
+    pub(crate) fn raw(bytes: Vec<u8>) -> Self {
         Self { bytes, mode: Mode::Whole }
     }
 
     /// The same, written in this way.
-    pub fn mode(mut self, mode: Mode) -> Self {
+    pub(crate) fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
@@ -76,14 +77,14 @@ impl Answer {
 
 /// A request as it came in.
 #[derive(Clone, Debug)]
-pub struct Request {
-    pub head: String,
-    pub body: Value,
+pub(crate) struct Request {
+    pub(crate) head: String,
+    pub(crate) body: Value,
 }
 
 /// A running server; it ends with the test's runtime.
-pub struct Server {
-    pub url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     shared: Arc<Shared>,
 }
 
@@ -99,7 +100,7 @@ struct Shared {
 
 impl Server {
     /// Listens, and gives these answers in order; a request beyond them is not answered.
-    pub async fn start(answers: impl IntoIterator<Item = Answer>) -> Self {
+    pub(crate) async fn start(answers: impl IntoIterator<Item = Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let shared = Arc::new(Shared { answers: Mutex::new(answers.into_iter().collect()), ..Shared::default() });
@@ -114,22 +115,22 @@ impl Server {
     }
 
     /// What came in so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.shared.requests.lock().unwrap().clone()
     }
 
     /// How many connections were made.
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         *self.shared.connections.lock().unwrap()
     }
 
     /// Waits until an answer is out.
-    pub async fn answered(&self) {
+    pub(crate) async fn answered(&self) {
         self.shared.answered.notified().await;
     }
 
     /// Waits until a client closed a connection that was held.
-    pub async fn closed(&self) {
+    pub(crate) async fn closed(&self) {
         self.shared.closed.notified().await;
     }
 }

@@ -1,4 +1,5 @@
 //! Asking a server, and what is heard meanwhile.
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +13,14 @@ use jackline_runtime::llm::{
 use crate::server::{Answer, Server};
 
 /// The longest that any test waits for something that should come at once.
-pub const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// What a reader of deltas heard.
 #[derive(Debug, Default)]
-pub struct Heard {
-    pub is_deaf: bool,
-    pub text: String,
-    pub reasoning: String,
+pub(crate) struct Heard {
+    pub(crate) is_deaf: bool,
+    pub(crate) text: String,
+    pub(crate) reasoning: String,
 }
 
 impl DeltaSink for Heard {
@@ -36,24 +37,24 @@ impl DeltaSink for Heard {
     }
 }
 
-pub fn deaf() -> Heard {
+pub(crate) fn deaf() -> Heard {
     Heard { is_deaf: true, ..Heard::default() }
 }
 
-pub fn client(server: &Server) -> OpenAiModelBuilder {
+pub(crate) fn client(server: &Server) -> OpenAiModelBuilder {
     OpenAiModel::builder().base_url(&server.url).api_key(KEY)
 }
 
-pub fn entry(body: MessageBody) -> Arc<HistoryEntry> {
+pub(crate) fn entry(body: MessageBody) -> Arc<HistoryEntry> {
     HistoryEntry::new(Message { id: MessageId::from("m"), body })
 }
 
-pub fn user(text: &str) -> Arc<HistoryEntry> {
+pub(crate) fn user(text: &str) -> Arc<HistoryEntry> {
     entry(MessageBody::User { content: text.into() })
 }
 
 /// One call of the model, with this conversation.
-pub async fn ask_with(
+pub(crate) async fn ask_with(
     model: &dyn Model,
     entries: &[Arc<HistoryEntry>],
     heard: &mut Heard,
@@ -71,12 +72,12 @@ pub async fn ask_with(
 }
 
 /// One call with a plain question.
-pub async fn ask(model: &dyn Model, heard: &mut Heard) -> Result<ModelReply, ModelFault> {
+pub(crate) async fn ask(model: &dyn Model, heard: &mut Heard) -> Result<ModelReply, ModelFault> {
     ask_with(model, &[user("hello")], heard).await
 }
 
 /// The outcome of one answer; a `.json` file is asked for without, any other with deltas.
-pub async fn outcome(answer: Answer, is_stream: bool) -> Result<ModelReply, ModelFault> {
+pub(crate) async fn outcome(answer: Answer, is_stream: bool) -> Result<ModelReply, ModelFault> {
     let server = Server::start([answer]).await;
     let model = client(&server).build().unwrap();
     let mut heard = Heard { is_deaf: !is_stream, ..Heard::default() };
@@ -88,21 +89,21 @@ pub async fn outcome(answer: Answer, is_stream: bool) -> Result<ModelReply, Mode
     result
 }
 
-pub async fn case(name: &str) -> Result<ModelReply, ModelFault> {
+pub(crate) async fn case(name: &str) -> Result<ModelReply, ModelFault> {
     outcome(Answer::case(name), name.ends_with(".sse")).await
 }
 
-pub async fn reply(name: &str) -> ModelReply {
+pub(crate) async fn reply(name: &str) -> ModelReply {
     case(name).await.unwrap_or_else(|fault| panic!("{name}: {fault}"))
 }
 
-pub async fn fault(name: &str) -> ModelFault {
+pub(crate) async fn fault(name: &str) -> ModelFault {
     case(name).await.expect_err(name)
 }
 
-pub fn call(id: &str, name: &str, arguments: &str) -> RawCall {
+pub(crate) fn call(id: &str, name: &str, arguments: &str) -> RawCall {
     let id = Some(id).filter(|id| !id.is_empty()).map(str::to_owned);
     RawCall { id, name: name.to_owned(), arguments: arguments.to_owned() }
 }
 
-pub const KEY: &str = "sk-test-1234567890abcdef";
+pub(crate) const KEY: &str = "sk-test-1234567890abcdef";

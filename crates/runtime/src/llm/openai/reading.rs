@@ -9,7 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 
 use crate::llm::decode::{AnswerEnd, Assembler, SseEvent, SseLimit, SseReader};
 use crate::llm::fault::{FaultClass, provider_fault};
-use crate::llm::limits::{ANSWER_BYTES_MAX, ERROR_BODY_BYTES_MAX};
+use crate::llm::limits::{ANSWER_BYTES_MAX, ERROR_BODY_BYTES_MAX, ERROR_BODY_SILENCE_MAX};
 use crate::llm::provider_error::ProviderError;
 use crate::llm::retry_after::parse_retry_after;
 use crate::llm::{DeltaSink, ModelFault, ModelReply};
@@ -32,6 +32,7 @@ pub(crate) async fn read_refusal(mut response: Response, idle: Duration) -> Mode
     let status = response.status().as_u16();
     let retry_after = retry_after_of(response.headers(), SystemTime::now());
     let mut body = Vec::new();
+    let idle = idle.min(ERROR_BODY_SILENCE_MAX);
     // What is missing at the end of an error body is not worth another fault.
     while let Ok(Some(piece)) = next_piece(&mut response, idle).await {
         body.extend_from_slice(&piece);
@@ -93,7 +94,7 @@ async fn read_stream(
             assembler.handle_limit(limit);
         }
         if drain(&mut reader, &mut assembler, sink) {
-            give_back(response);
+            give_back(response).await;
             return assembler.into_reply(AnswerEnd::Complete);
         }
     }
@@ -112,9 +113,16 @@ fn drain(reader: &mut SseReader, assembler: &mut Assembler, sink: &mut dyn Delta
 }
 
 /// A response that has been read to its end gives its connection back; any other closes it. The end
-/// mostly arrives together with the end marker. It is looked at once and never waited for.
-fn give_back(mut response: Response) {
-    let _ = response.chunk().now_or_never();
+/// mostly arrives together with the end marker, so it is looked for a few times, and never waited for.
+async fn give_back(mut response: Response) {
+    for _ in 0..END_LOOKS_MAX {
+        // The connection has its own task, which must get a turn to see the end.
+        tokio::task::yield_now().await;
+        match response.chunk().now_or_never() {
+            Some(Ok(Some(_))) | None => {}
+            Some(Ok(None) | Err(_)) => return,
+        }
+    }
 }
 
 async fn read_whole(
@@ -161,5 +169,8 @@ fn retry_after_of(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     parse_retry_after(text, now)
 }
+
+/// Each look costs a turn of the scheduler, some microseconds; a new connection costs milliseconds.
+const END_LOOKS_MAX: usize = 4;
 
 const SSE_STARTS: [&str; 3] = ["data:", "event:", ": "];

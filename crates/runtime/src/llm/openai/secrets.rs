@@ -23,12 +23,28 @@ impl Secrets {
         if secret.contains('/') {
             self.forms.push(secret.replace('/', "\\/"));
         }
+        // Codes of errors are compared in lower case, and kept so.
+        self.forms.push(secret.to_ascii_lowercase());
         self.forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
     }
 
     /// The text without any of them.
     pub(crate) fn mask(&self, text: &str) -> String {
-        self.forms.iter().fold(text.to_owned(), |text, form| text.replace(form, MASK))
+        let masked = self.forms.iter().fold(text.to_owned(), |text, form| text.replace(form, MASK));
+        self.mask_end(masked)
+    }
+
+    /// A text that was cut for its length may end in the middle of a secret.
+    fn mask_end(&self, mut text: String) -> String {
+        let end = text.trim_end_matches('…').len();
+        let cut = |form: &String| {
+            let starts = form.char_indices().map(|(at, _)| &form[..at]).filter(|start| start.len() >= SECRET_CHARS_MIN);
+            starts.filter(|start| text[..end].ends_with(start)).map(str::len).max()
+        };
+        if let Some(length) = self.forms.iter().filter_map(cut).max() {
+            text.replace_range(end - length..end, MASK);
+        }
+        text
     }
 
     /// The fault without any of them: servers quote keys back.
@@ -80,6 +96,16 @@ mod tests {
         assert!(!text.contains("sk-a"), "{text}");
         assert!(text.contains("key [secret] or [secret] is wrong"));
         assert!(!format!("{secrets:?}").contains("sk-a"));
+    }
+
+    #[test]
+    fn c133_secret_that_was_cut_or_lowered_is_masked_too() {
+        let mut secrets = Secrets::default();
+        secrets.add("sk-SECRET-0123456789");
+        assert_eq!(secrets.mask("wrong key sk-SECRET-01234…"), "wrong key [secret]…");
+        assert_eq!(secrets.mask("wrong key sk-SECRET"), "wrong key [secret]");
+        assert_eq!(secrets.mask("bad_sk-secret-0123456789"), "bad_[secret]");
+        assert_eq!(secrets.mask("a risk"), "a risk");
     }
 
     #[test]
