@@ -19,7 +19,7 @@ use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, Pla
 use crate::llm::Model;
 use crate::permission::Blacklist;
 use crate::planner::{GeneralPlanner, Planner};
-use crate::tokens::{ByteBound, TokenCounter};
+use crate::tokens::TokenCounter;
 
 /// Runs agents.
 ///
@@ -424,7 +424,7 @@ fn default_counter() -> CounterFor {
 
 #[cfg(not(feature = "tokens"))]
 fn default_counter() -> CounterFor {
-    Arc::new(|_| Arc::new(ByteBound))
+    Arc::new(|_| Arc::new(crate::tokens::ByteBound))
 }
 
 /// The messages that a new operation begins with.

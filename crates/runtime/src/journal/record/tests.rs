@@ -11,6 +11,7 @@ use crate::machine::{
     Instruction, ModelFailure, Phase, Place, Refusal, Reply, Route, Settled, SettledHow, Stands, StepSummary, Unit,
     Verb, What,
 };
+use crate::repeat::{ResultDigest, Signature};
 
 const GOLDEN: &str = include_str!("../../../tests/golden/records-v1.jsonl");
 
@@ -371,7 +372,10 @@ fn boundaries() -> Vec<Boundary> {
 }
 
 fn bare(route: Route) -> CallSlot {
-    CallSlot { facts: CallFacts { lane: 0, route, side_effect: SideEffect::Pure, signature: 0 }, place: Place::Open }
+    CallSlot {
+        facts: CallFacts { lane: 0, route, side_effect: SideEffect::Pure, signature: Signature(0) },
+        place: Place::Open,
+    }
 }
 
 fn blank() -> Boundary {
@@ -418,11 +422,11 @@ fn totals() -> Totals {
 
 fn settled(how: SettledHow) -> Settled {
     let fine = how == SettledHow::Ran;
-    Settled { how, success: fine, stop: !fine, cost: NanoDollars(i64::from(!fine)), digest: 0x1234_5678_9abc_def0 }
+    Settled { how, success: fine, stop: !fine, cost: NanoDollars(i64::from(!fine)), digest: ResultDigest(0x1234_5678) }
 }
 
 fn facts() -> CallFacts {
-    CallFacts { lane: 3, route: Route::Tool, side_effect: SideEffect::Effect, signature: u64::MAX - 7 }
+    CallFacts { lane: 3, route: Route::Tool, side_effect: SideEffect::Effect, signature: Signature(u32::MAX - 7) }
 }
 
 fn fault(attribution: FaultAttribution) -> Fault {
