@@ -81,7 +81,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 fn check_is_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let version = version_of(connection).map_err(|error| name_the_file(error, path))?;
     if version > VERSION {
-        return Err(TOO_NEW(version));
+        return Err(too_new(version));
     }
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).doing(OPEN)?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).doing(OPEN)?;
@@ -133,12 +133,16 @@ fn create_tables(connection: &mut Connection) -> Result<(), StoreError> {
     match version_of(&transaction)? {
         0 => {}
         VERSION => return Ok(()),
-        newer => return Err(TOO_NEW(newer)),
+        newer => return Err(too_new(newer)),
     }
     transaction.execute_batch(TABLES).doing(CREATE)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID).doing(CREATE)?;
     transaction.pragma_update(None, "user_version", VERSION).doing(CREATE)?;
     transaction.commit().doing(CREATE)
+}
+
+fn too_new(found: u32) -> StoreError {
+    StoreError::TooNew { what: "the store", found, known: VERSION }
 }
 
 fn name_the_file(error: StoreError, path: &Path) -> StoreError {
@@ -154,8 +158,6 @@ fn name_the_file(error: StoreError, path: &Path) -> StoreError {
         | StoreError::TooNew { .. }) => other,
     }
 }
-
-const TOO_NEW: fn(u32) -> StoreError = |found| StoreError::TooNew { what: "the store", found, known: VERSION };
 
 const TABLES: &str = include_str!("schema.sql");
 
