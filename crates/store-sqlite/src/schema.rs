@@ -1,6 +1,6 @@
 //! The tables, and opening a file that has them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jackline_runtime::journal::StoreError;
@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::{Doing, damaged, io_at};
 use crate::limits;
+use crate::owner::beside;
 use crate::store::OpenOptions;
 
 /// Opens the connection that writes and makes sure that the tables are there.
@@ -39,12 +40,30 @@ pub(crate) fn open_writer(path: &Path, options: &OpenOptions) -> Result<Connecti
 /// As [`SqliteStore::open`](crate::SqliteStore::open).
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     check_exists(path)?;
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = connect(path, flags)?;
+    if matches!(version_of(&connection), Err(StoreError::Io { .. })) && !beside(path, "-wal").exists() {
+        // Where no log can be made, none is needed: nobody writes there. A file that cannot be read
+        // for another reason cannot be read this way either, and says so.
+        connection = connect(&unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+    }
     check_is_ours(&connection, path)?;
     if version_of(&connection)? == 0 {
         return Err(damaged("there are no tables", path.display()));
     }
     Ok(connection)
+}
+
+/// The name by which SQLite reads a file without locks and without a log.
+fn unchanging(path: &Path) -> PathBuf {
+    let escaped = path.as_os_str().as_encoded_bytes().iter().fold(String::new(), |mut name, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => name.push(char::from(*byte)),
+            _ => name.push_str(&format!("%{byte:02X}")),
+        }
+        name
+    });
+    PathBuf::from(format!("file:{escaped}?immutable=1"))
 }
 
 fn prepare_path(path: &Path, create: bool) -> Result<(), StoreError> {
