@@ -23,7 +23,7 @@ pub(crate) fn open_writer(path: &Path, options: &OpenOptions) -> Result<Connecti
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
     let mut connection = connect(path, flags)?;
-    check_is_ours(&connection, path)?;
+    check_is_ours(&mut connection, path)?;
     if connection.is_readonly("main").doing(OPEN)? {
         return Err(io_at(path, OPEN, "is read-only; make it writable or open it read-only"));
     }
@@ -47,7 +47,7 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         // for another reason cannot be read this way either, and says so.
         connection = connect(&unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
     }
-    check_is_ours(&connection, path)?;
+    check_is_ours(&mut connection, path)?;
     if version_of(&connection)? == 0 {
         return Err(damaged("there are no tables", path.display()));
     }
@@ -97,8 +97,10 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 }
 
 /// The first read of the file: this is where a file that is no database is found out.
-fn check_is_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let version = version_of(connection).map_err(|error| name_the_file(error, path))?;
+fn check_is_ours(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    // All of one moment: another process may be creating the tables right now.
+    let connection = connection.transaction().doing(OPEN)?;
+    let version = version_of(&connection).map_err(|error| name_the_file(error, path))?;
     if version > VERSION {
         return Err(too_new(version));
     }
