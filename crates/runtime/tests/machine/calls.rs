@@ -1,7 +1,9 @@
 //! Calls of tools and sub-agents: clearing, lanes, results, and how plans may be made of them.
 
 use jackline_model::Reason;
-use jackline_runtime::machine::{CallFacts, Instruction, Refusal, Reply, Route, Settings, SettledHow, What, limits};
+use jackline_runtime::machine::{
+    CallFacts, Instruction, Refusal, Reply, Route, Settings, SettledHow, State, What, limits,
+};
 
 use crate::drive::{
     Run, Say, arrives, calls, drive, fault, finish, id, plan, routed, says, settled, stops, to, tool, usage,
@@ -240,20 +242,18 @@ fn a_plan_that_leaves_calls_open_fails_the_run_and_the_calls_are_answered() {
 
 #[test]
 fn impossible_plans_are_told_apart() {
+    use Instruction::{CallAgent, CallLlm, CallTool, CallToolsBatch, RequestHumanApprove};
     let says = |facts: &[CallFacts], instructions: &[Instruction]| {
-        let mut run = drive(Settings::default(), [to("s0.step.plan", plan([Instruction::CallLlm]))]);
+        let mut run = drive(Settings::default(), [to("s0.step.plan", plan([CallLlm]))]);
         let reply = Reply { usage: Some(usage()), calls: facts.to_vec(), ..Reply::default() };
         run.feed(What::ModelReplied(id("s0.model.ask"), reply)).moved();
         run.feed(What::Planned(id("s1.step.plan"), instructions.to_vec())).moved();
-        let open = run.machine.shared().ending.clone().and_then(|ending| ending.fault);
-        let closed = match run.machine.state() {
-            jackline_runtime::machine::State::Finished(ending) => ending.fault.clone(),
-            _other => None,
-        };
-        let message = open.or(closed).expect("a fault").message;
+        let ending = run.machine.shared().ending.clone();
+        let finished = || if let State::Finished(ending) = run.machine.state() { Some(ending.clone()) } else { None };
+        let fault = ending.or_else(finished).and_then(|ending| ending.fault);
+        let message = fault.expect("an impossible plan is a fault").message;
         message.strip_prefix("the planner made an impossible plan: ").expect("a plan fault").to_owned()
     };
-    use Instruction::{CallAgent, CallLlm, CallTool, CallToolsBatch, RequestHumanApprove};
     let prompt = || Instruction::RequestHumanPrompt { prompt: "why?".to_owned() };
     let agent = routed(1, Route::Agent);
     let unusable = routed(1, Route::Unusable);

@@ -11,17 +11,17 @@ use jackline_runtime::machine::{
 
 /// A machine, what it asked for so far, and the time.
 #[derive(Debug)]
-pub struct Run {
-    pub machine: Machine,
-    pub now: u64,
+pub(crate) struct Run {
+    pub(crate) machine: Machine,
+    pub(crate) now: u64,
     /// All effects, in the order in which they were asked, in words.
-    pub asked: Vec<String>,
+    pub(crate) asked: Vec<String>,
     /// Firings are kept open instead of answered.
-    pub hold: bool,
+    pub(crate) hold: bool,
 }
 
 /// One line of a script.
-pub enum Say {
+pub(crate) enum Say {
     /// Answers the effect of this name.
     To(&'static str, Box<dyn FnOnce(EffectId) -> What>),
     /// Something from outside.
@@ -35,7 +35,7 @@ pub enum Say {
 }
 
 /// Begins an operation and feeds it the script.
-pub fn drive(settings: Settings, script: impl IntoIterator<Item = Say>) -> Run {
+pub(crate) fn drive(settings: Settings, script: impl IntoIterator<Item = Say>) -> Run {
     let mut run = Run { machine: Machine::new(settings), now: 1_000, asked: Vec::new(), hold: false };
     run.feed(What::BeginRequested).moved();
     run.go_on(script);
@@ -43,14 +43,14 @@ pub fn drive(settings: Settings, script: impl IntoIterator<Item = Say>) -> Run {
 }
 
 /// What became of an input: a wrapper with the two checks that tests want.
-pub struct Outcome(pub Result<Moved, MachineFault>);
+pub(crate) struct Outcome(pub(crate) Result<Moved, MachineFault>);
 
 impl Outcome {
-    pub fn moved(self) {
+    pub(crate) fn moved(self) {
         assert!(matches!(self.0, Ok(Moved::Row(_))), "{:?}", self.0);
     }
 
-    pub fn refused(self) -> String {
+    pub(crate) fn refused(self) -> String {
         match self.0 {
             Ok(Moved::Refused(problem)) => problem.to_string(),
             other => panic!("a refusal was expected, not {other:?}"),
@@ -60,7 +60,7 @@ impl Outcome {
 
 impl Run {
     /// Feeds more of the script.
-    pub fn go_on(&mut self, script: impl IntoIterator<Item = Say>) {
+    pub(crate) fn go_on(&mut self, script: impl IntoIterator<Item = Say>) {
         for line in script {
             match line {
                 Say::To(name, answer) => self.feed(answer(id(name))).moved(),
@@ -76,29 +76,29 @@ impl Run {
     }
 
     /// Feeds one input and takes what the machine asks for, one millisecond later.
-    pub fn feed(&mut self, what: What) -> Outcome {
+    pub(crate) fn feed(&mut self, what: What) -> Outcome {
         let outcome = self.handle(what);
         self.take();
         Outcome(outcome)
     }
 
     /// The effects that were asked since the last call.
-    pub fn news(&mut self) -> Vec<String> {
+    pub(crate) fn news(&mut self) -> Vec<String> {
         std::mem::take(&mut self.asked)
     }
 
     /// How the run stands, in words.
-    pub fn stands(&self) -> String {
-        match self.machine.state() {
-            State::Finished(ending) => match &ending.fault {
-                Some(fault) => format!("finished: {} ({})", ending.reason, fault.code),
-                None => format!("finished: {}", ending.reason),
-            },
-            other => format!("{:?}", other.kind()),
+    pub(crate) fn stands(&self) -> String {
+        let State::Finished(ending) = self.machine.state() else {
+            return format!("{:?}", self.machine.state().kind());
+        };
+        match &ending.fault {
+            Some(fault) => format!("finished: {} ({})", ending.reason, fault.code),
+            None => format!("finished: {}", ending.reason),
         }
     }
 
-    pub fn totals(&self) -> &Totals {
+    pub(crate) fn totals(&self) -> &Totals {
         &self.machine.shared().totals
     }
 
@@ -201,85 +201,85 @@ fn firing_words(firing: &Firing) -> String {
     }
 }
 
-pub fn id(name: &str) -> EffectId {
-    name.parse().unwrap()
+pub(crate) fn id(name: &str) -> EffectId {
+    name.parse().expect("a script names effects")
 }
 
-pub fn to(name: &'static str, answer: impl FnOnce(EffectId) -> What + 'static) -> Say {
+pub(crate) fn to(name: &'static str, answer: impl FnOnce(EffectId) -> What + 'static) -> Say {
     Say::To(name, Box::new(answer))
 }
 
-pub fn plan<const N: usize>(instructions: [Instruction; N]) -> impl FnOnce(EffectId) -> What {
+pub(crate) fn plan<const N: usize>(instructions: [Instruction; N]) -> impl FnOnce(EffectId) -> What {
     move |id| What::Planned(id, instructions.to_vec())
 }
 
 /// An answer in words.
-pub fn says() -> impl FnOnce(EffectId) -> What {
+pub(crate) fn says() -> impl FnOnce(EffectId) -> What {
     move |id| What::ModelReplied(id, Reply { usage: Some(usage()), ..Reply::default() })
 }
 
 /// An answer that asks for calls.
-pub fn calls<const N: usize>(facts: [CallFacts; N]) -> impl FnOnce(EffectId) -> What {
+pub(crate) fn calls<const N: usize>(facts: [CallFacts; N]) -> impl FnOnce(EffectId) -> What {
     move |id| What::ModelReplied(id, Reply { usage: Some(usage()), calls: facts.to_vec(), ..Reply::default() })
 }
 
-pub fn fails(kind: FailureKind) -> impl FnOnce(EffectId) -> What {
+pub(crate) fn fails(kind: FailureKind) -> impl FnOnce(EffectId) -> What {
     let failure = ModelFailure { kind, fault: fault("provider_down"), retry_after_ms: None, jitter_permille: 0 };
     move |id| What::ModelFailed(id, failure)
 }
 
-pub fn settled(how: SettledHow) -> impl FnOnce(EffectId) -> What {
+pub(crate) fn settled(how: SettledHow) -> impl FnOnce(EffectId) -> What {
     move |id| What::CallSettled(id, result(how))
 }
 
 /// A result with which the tool asks for the end of the run.
-pub fn stops() -> impl FnOnce(EffectId) -> What {
+pub(crate) fn stops() -> impl FnOnce(EffectId) -> What {
     move |id| What::CallSettled(id, Settled { stop: true, ..result(SettledHow::Ran) })
 }
 
-pub fn folded() -> impl FnOnce(EffectId) -> What {
+pub(crate) fn folded() -> impl FnOnce(EffectId) -> What {
     move |id| What::Summarized(id, Folded { messages_before: 10, messages_after: 4, usage: Some(usage()) })
 }
 
-pub fn asked(expires_at: Option<u64>) -> impl FnOnce(EffectId) -> What {
+pub(crate) fn asked(expires_at: Option<u64>) -> impl FnOnce(EffectId) -> What {
     move |id| What::HumanAsked(id, expires_at)
 }
 
-pub fn decide<const N: usize>(decisions: [(Ordinal, HumanVerdict); N]) -> Say {
+pub(crate) fn decide<const N: usize>(decisions: [(Ordinal, HumanVerdict); N]) -> Say {
     let decisions = decisions.map(|(call, verdict)| Decision { call: Some(call), verdict });
     Say::Outside(What::HumanDecided(decisions.to_vec()))
 }
 
-pub fn arrives(call: Ordinal) -> Say {
+pub(crate) fn arrives(call: Ordinal) -> Say {
     Say::Outside(What::AnswerArrived { call, child: None })
 }
 
-pub fn stop() -> Say {
+pub(crate) fn stop() -> Say {
     Say::Outside(What::StopRequested)
 }
 
-pub fn finish(reason: Reason) -> Instruction {
+pub(crate) fn finish(reason: Reason) -> Instruction {
     Instruction::Finish { reason }
 }
 
 /// A tool call with a lane of its own.
-pub fn tool(lane: u16) -> CallFacts {
+pub(crate) fn tool(lane: u16) -> CallFacts {
     routed(lane, Route::Tool)
 }
 
-pub fn routed(lane: u16, route: Route) -> CallFacts {
+pub(crate) fn routed(lane: u16, route: Route) -> CallFacts {
     CallFacts { lane, route, side_effect: SideEffect::Effect, signature: u64::from(lane) }
 }
 
-pub fn result(how: SettledHow) -> Settled {
+pub(crate) fn result(how: SettledHow) -> Settled {
     Settled { how, success: how == SettledHow::Ran, stop: false, cost: NanoDollars(5), digest: 1 }
 }
 
-pub fn usage() -> ModelUsage {
+pub(crate) fn usage() -> ModelUsage {
     ModelUsage { input_tokens: 100, output_tokens: 10, total_tokens: 110, cost: NanoDollars(1_000) }
 }
 
-pub fn fault(code: &str) -> Fault {
+pub(crate) fn fault(code: &str) -> Fault {
     Fault {
         code: code.to_owned(),
         message: "it broke".to_owned(),

@@ -44,7 +44,7 @@ fn answer() -> Say {
 }
 
 fn place(run: &Run, call: Ordinal) -> &Place {
-    &run.machine.shared().calls.slot(call).unwrap().place
+    &run.machine.shared().calls.slot(call).expect("the turn has it").place
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn prices_add_up() {
             to("s0.step.plan", plan([Instruction::CallLlm])),
             to("s0.model.ask", calls([tool(1)])),
             to("s1.step.plan", plan([Instruction::CallTool(1)])),
-            to("s1.c1.clear", |id| What::CallCleared(id)),
+            to("s1.c1.clear", What::CallCleared),
             to("s1.c1.run", settled(jackline_runtime::machine::SettledHow::Ran)),
             stop(),
         ],
