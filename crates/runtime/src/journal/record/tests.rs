@@ -104,15 +104,6 @@ fn records_of_the_first_version_are_still_read() {
     assert!(batches.next().is_none(), "a line for each batch");
 }
 
-/// Prints what to add to the golden file: `cargo test golden_lines -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints the lines of the golden file; it checks nothing"]
-fn golden_lines() {
-    for batch in golden() {
-        println!("{}", encode(&batch));
-    }
-}
-
 #[test]
 fn a_newer_version_is_refused_by_its_number() {
     let same_shape = decode(r#"{"v":2,"t":0,"r":[]}"#);

@@ -45,14 +45,8 @@ fn body_of(settings: WireSettings, entries: &[Arc<HistoryEntry>], instruction: O
     let history: History = entries.iter().cloned().collect();
     let encoder = Encoder::new(settings, Map::new());
     let tools = ToolMenu::default();
-    let request = ModelRequest {
-        model: "m",
-        agent: "a",
-        history: &history,
-        tools: &tools,
-        instruction,
-        output_tokens_max: None,
-    };
+    let request =
+        ModelRequest { model: "m", agent: "a", history: &history, tools: &tools, instruction, output_tokens_max: None };
     let text = serde_json::to_string(&encoder.body(&request, false)).unwrap();
     let body = serde_json::from_str(&text).unwrap();
     strict_mock(&body);

@@ -181,5 +181,6 @@ fn check(shared: &Shared, decisions: &[Decision]) -> Result<(), Problem> {
 /// Somebody stops a run that is idle: there is nothing to abort.
 pub(in crate::machine) fn stopped_idle(shared: &mut Shared) -> State {
     shared.stop_requested = true;
+    shared.began_at = shared.now;
     end::end(shared, Ending::because(Reason::Interrupted))
 }
