@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
 use jackline_hooks::Rounds;
-use jackline_model::{MessageBody, OperationId, Status, ToolCall, ToolKey};
+use jackline_model::{MessageBody, OperationId, ToolCall, ToolKey};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
@@ -16,7 +16,7 @@ use super::operation::Operation;
 use super::pending::Pending;
 use super::stream::Told;
 use super::turn::Turn;
-use crate::journal::{Loaded, decode};
+use crate::journal::{InboxItem, Loaded, decode};
 use crate::machine::{Boundary, Input, Machine, MachineFault, Place, Route, StateKind, What};
 
 impl Operation {
@@ -107,15 +107,28 @@ impl Operation {
         }
     }
 
-    /// Sub-agents that were running when the process ended go on with their parent.
+    /// Sub-agents whose end is not in our inbox yet go on with their parent. One whose status is
+    /// terminal may still have hooks to ask: its end is posted by the commit that finishes it.
     fn launch_children(&self) -> Result<(), RunError> {
+        let inbox = self.core.store.inbox(self.id())?;
+        let has_ended = |child: &OperationId| {
+            inbox.iter().any(|(_, item)| matches!(item, InboxItem::ChildEnded { child: ended, .. } if ended == child))
+        };
         for slot in self.machine.shared().calls.slots() {
-            let Place::Parked { child: Some(child) } = &slot.place else { continue };
-            let status = self.core.store.header(child)?.summary.status;
-            if matches!(status, Status::Done | Status::Error | Status::Interrupted) {
-                continue;
+            match &slot.place {
+                Place::Parked { child: Some(child) } if !has_ended(child) => {
+                    self.core.launch(child, self.ancestors(), Purpose::Continue, None)?;
+                }
+                Place::Parked { .. }
+                | Place::Open
+                | Place::Queued
+                | Place::Clearing
+                | Place::Running
+                | Place::Refusing
+                | Place::AwaitingHuman
+                | Place::Judging
+                | Place::Settled => {}
             }
-            self.core.launch(child, self.ancestors(), Purpose::Continue, None)?;
         }
         Ok(())
     }
