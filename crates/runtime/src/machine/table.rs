@@ -67,13 +67,7 @@ pub const ROWS: &[Row] = &[
     row(S::Planning, I::Planned, INSIDE, INSIDE_EFFECTS, INSIDE_HOOKS),
     row(S::Planning, I::PlanFailed, &[S::RunningCalls, S::ClosingStep], &[E::Refuse, E::FireHook], &[H::AfterStep]),
     row(S::Planning, I::StopRequested, &[S::Planning], &[E::Cancel], &[]),
-    row(
-        S::CallingModel,
-        I::ModelReplied,
-        &[S::ClosingStep, S::RunningCalls],
-        &[E::FireHook, E::Refuse],
-        &[H::AfterStep],
-    ),
+    row(S::CallingModel, I::ModelReplied, &[S::ClosingStep], &[E::FireHook], &[H::AfterStep]),
     row(
         S::CallingModel,
         I::ModelFailed,

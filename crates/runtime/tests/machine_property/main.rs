@@ -1,0 +1,60 @@
+//! Ten thousand random lives of an operation. After every input the laws of the machine are checked;
+//! now and then nonsense is thrown in, and the journal is read back.
+//!
+//! A failure prints the seed and the length of the shortest life that shows it.
+
+mod chance;
+mod laws;
+mod nonsense;
+mod replay;
+mod world;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jackline_runtime::machine::table;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use self::world::World;
+
+/// Lives of one test run.
+const CASES: u32 = 10_000;
+
+/// Wild inputs of one life, before it calms down and ends.
+const WILD_INPUTS_MAX: usize = 300;
+
+/// How often each row must be taken in one test run.
+const ROW_COUNT_MIN: u64 = 100;
+
+#[test]
+fn every_life_keeps_the_laws_and_every_row_is_taken() {
+    let taken: Vec<AtomicU64> = table::ROWS.iter().map(|_| AtomicU64::new(0)).collect();
+    let ended = AtomicU64::new(0);
+    let config = ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() };
+    let outcome = TestRunner::new(config).run(&(any::<u64>(), 0..WILD_INPUTS_MAX), |(seed, wild_inputs)| {
+        let world = World::live(seed, wild_inputs);
+        for (row, count) in world.rows_taken() {
+            taken[row].fetch_add(count, Ordering::Relaxed);
+        }
+        ended.fetch_add(u64::from(world.has_ended()), Ordering::Relaxed);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+
+    for (row, count) in table::ROWS.iter().zip(&taken) {
+        let count = count.load(Ordering::Relaxed);
+        println!("{count:>8} {:?} on {:?}", row.from, row.input);
+        assert!(count >= ROW_COUNT_MIN, "taken {count} times only: {row:?}");
+    }
+    assert!(ended.load(Ordering::Relaxed) >= u64::from(CASES) / 2, "{ended:?} lives of {CASES} came to an end");
+}
+
+/// Lives that once broke a law. A fixed mistake keeps its seed.
+#[test]
+fn lives_that_once_broke_a_law_keep_it_now() {
+    for (seed, wild_inputs) in KEPT {
+        World::live(*seed, *wild_inputs);
+    }
+}
+
+const KEPT: &[(u64, usize)] = &[];
