@@ -61,7 +61,7 @@ pub const ROWS: &[Row] = &[
         I::HookAnswered,
         &[S::Planning, S::RunningCalls, S::AskingHuman, S::ClosingStep],
         &[E::Plan, E::Clear, E::Refuse, E::AskHuman, E::FireHook],
-        INSIDE_HOOKS,
+        &[H::BeforeToolCall, H::BeforeHumanIntervention, H::AfterStep],
     ),
     row(S::OpeningStep, I::StopRequested, &[S::OpeningStep], &[E::Cancel], &[]),
     row(S::Planning, I::Planned, INSIDE, INSIDE_EFFECTS, INSIDE_HOOKS),

@@ -3,15 +3,16 @@
 use std::collections::{BTreeSet, HashMap};
 
 use jackline_hooks::HookKind;
-use jackline_runtime::machine::table::{ROWS, RowId};
+use jackline_runtime::machine::table::{ROWS, Row, RowId};
 use jackline_runtime::machine::{
-    Effect, EffectId, Firing, Machine, Ordinal, Place, State, StateKind, Verb, What, is_notice,
+    Effect, EffectId, EffectKind, Firing, Machine, Ordinal, Place, State, StateKind, Verb, What, is_notice,
 };
 
 /// What must be remembered of a life to check its laws.
 #[derive(Default)]
 pub(crate) struct Laws {
     rows: HashMap<usize, u64>,
+    seen: BTreeSet<(usize, Cell)>,
     names: BTreeSet<EffectId>,
     step_is_open: bool,
     compaction_is_open: bool,
@@ -19,7 +20,29 @@ pub(crate) struct Laws {
     announced: BTreeSet<Ordinal>,
 }
 
+/// One entry of a row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cell {
+    To(StateKind),
+    Asks(EffectKind),
+    Hears(HookKind),
+}
+
+impl Cell {
+    /// All entries of a row.
+    pub(crate) fn all_of(row: &Row) -> impl Iterator<Item = Self> {
+        let to = row.to.iter().map(|state| Self::To(*state));
+        let asks = row.effects.iter().map(|effect| Self::Asks(*effect));
+        to.chain(asks).chain(row.hooks.iter().map(|hook| Self::Hears(*hook)))
+    }
+}
+
 impl Laws {
+    /// The entries of the table that this life has shown.
+    pub(crate) fn seen(&self) -> &BTreeSet<(usize, Cell)> {
+        &self.seen
+    }
+
     pub(crate) fn rows_taken(&self) -> impl Iterator<Item = (usize, u64)> {
         self.rows.iter().map(|(row, count)| (*row, *count))
     }
@@ -32,7 +55,12 @@ impl Laws {
         machine: &Machine,
         emitted: &[(EffectId, Effect)],
     ) {
-        *self.rows.entry(usize::from(row.0)).or_default() += 1;
+        let index = usize::from(row.0);
+        *self.rows.entry(index).or_default() += 1;
+        let emitted_kinds = machine.shared().emitted;
+        self.seen.insert((index, Cell::To(machine.state().kind())));
+        self.seen.extend(emitted_kinds.effects().map(|kind| (index, Cell::Asks(kind))));
+        self.seen.extend(emitted_kinds.hooks().map(|kind| (index, Cell::Hears(kind))));
         stays_within_its_row(from, row, machine, emitted);
         open_effects_are_expected(machine);
         ends_are_told_once(from, machine, emitted);

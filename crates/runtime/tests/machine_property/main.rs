@@ -9,12 +9,15 @@ mod nonsense;
 mod replay;
 mod world;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jackline_runtime::machine::table;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
+use self::laws::Cell;
 use self::world::World;
 
 /// Lives of one test run.
@@ -27,24 +30,29 @@ const WILD_INPUTS_MAX: usize = 300;
 const ROW_COUNT_MIN: u64 = 100;
 
 #[test]
-fn every_life_keeps_the_laws_and_every_row_is_taken() {
+fn every_life_keeps_the_laws_and_every_row_is_taken_whole() {
     let taken: Vec<AtomicU64> = table::ROWS.iter().map(|_| AtomicU64::new(0)).collect();
     let ended = AtomicU64::new(0);
+    let seen: RefCell<BTreeSet<(usize, Cell)>> = RefCell::default();
     let config = ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() };
     let outcome = TestRunner::new(config).run(&(any::<u64>(), 0..WILD_INPUTS_MAX), |(seed, wild_inputs)| {
         let world = World::live(seed, wild_inputs);
-        for (row, count) in world.rows_taken() {
+        for (row, count) in world.laws().rows_taken() {
             taken[row].fetch_add(count, Ordering::Relaxed);
         }
+        seen.borrow_mut().extend(world.laws().seen());
         ended.fetch_add(u64::from(world.has_ended()), Ordering::Relaxed);
         Ok(())
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 
-    for (row, count) in table::ROWS.iter().zip(&taken) {
+    let seen = seen.into_inner();
+    for (index, (row, count)) in table::ROWS.iter().zip(&taken).enumerate() {
         let count = count.load(Ordering::Relaxed);
         println!("{count:>8} {:?} on {:?}", row.from, row.input);
         assert!(count >= ROW_COUNT_MIN, "taken {count} times only: {row:?}");
+        let idle: Vec<Cell> = Cell::all_of(row).filter(|cell| !seen.contains(&(index, *cell))).collect();
+        assert!(idle.is_empty(), "no life shows {idle:?} of {row:?}");
     }
     assert!(ended.load(Ordering::Relaxed) >= u64::from(CASES) / 2, "{ended:?} lives of {CASES} came to an end");
 }

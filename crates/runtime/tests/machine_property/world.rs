@@ -63,8 +63,8 @@ impl World {
         self.machine.state().kind() == StateKind::Finished
     }
 
-    pub(crate) fn rows_taken(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.laws.rows_taken()
+    pub(crate) fn laws(&self) -> &Laws {
+        &self.laws
     }
 
     /// One input. False: the run has ended and stays so.
