@@ -3,13 +3,15 @@
 use std::collections::{BTreeSet, HashMap};
 
 use jackline_hooks::HookKind;
+use jackline_model::Reason;
 use jackline_runtime::machine::table::{ROWS, Row, RowId};
 use jackline_runtime::machine::{
-    Effect, EffectId, EffectKind, Firing, Machine, Ordinal, Place, State, StateKind, Verb, What, is_notice,
+    Effect, EffectId, EffectKind, Firing, Machine, Ordinal, Place, Question, State, StateKind, Verb, What, is_notice,
 };
 
 /// What must be remembered of a life to check its laws.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is what one law must remember")]
 pub(crate) struct Laws {
     rows: HashMap<usize, u64>,
     seen: BTreeSet<(usize, Cell)>,
@@ -18,6 +20,12 @@ pub(crate) struct Laws {
     compaction_is_open: bool,
     /// Sub-agents that were announced and neither started nor failed.
     announced: BTreeSet<Ordinal>,
+    /// Calls of the turn that a person was asked about.
+    asked_about: BTreeSet<Ordinal>,
+    /// A person was asked a question in this episode.
+    asked_question: bool,
+    /// The run was stopped while nothing had decided its end yet.
+    is_stopped: bool,
 }
 
 /// One entry of a row of the table.
@@ -61,6 +69,9 @@ impl Laws {
         self.seen.insert((index, Cell::To(machine.state().kind())));
         self.seen.extend(emitted_kinds.effects().map(|kind| (index, Cell::Asks(kind))));
         self.seen.extend(emitted_kinds.hooks().map(|kind| (index, Cell::Hears(kind))));
+        self.note(from, what, emitted);
+        self.parks_are_asked_for(machine);
+        self.stop_wins(machine);
         stays_within_its_row(from, row, machine, emitted);
         open_effects_are_expected(machine);
         ends_are_told_once(from, machine, emitted);
@@ -74,6 +85,60 @@ impl Laws {
             }
         }
         limits_hold(machine);
+    }
+
+    fn note(&mut self, from: &State, what: &What, emitted: &[(EffectId, Effect)]) {
+        match what {
+            What::ModelReplied(..) => self.asked_about.clear(),
+            What::ResumeRequested => (self.asked_question, self.is_stopped) = (false, false),
+            What::StopRequested => {
+                self.is_stopped |=
+                    matches!(from, State::Planning | State::CallingModel { .. } | State::WaitingForAsyncTool)
+            }
+            What::HookAnswered(_)
+            | What::NoticeDelivered(_)
+            | What::Planned(..)
+            | What::PlanFailed(..)
+            | What::ModelFailed(..)
+            | What::CallCleared(_)
+            | What::CallSettled(..)
+            | What::CallParked(_)
+            | What::ChildStarted(..)
+            | What::HumanAsked(..)
+            | What::Summarized(..)
+            | What::SummaryFailed(..)
+            | What::DeadlineReached
+            | What::BeginRequested
+            | What::HumanDecided(_)
+            | What::AnswerArrived { .. } => {}
+        }
+        for (_, effect) in emitted {
+            if let Effect::AskHuman(question) = effect {
+                match question {
+                    Question::Approve(calls) => self.asked_about.extend(calls),
+                    Question::Prompt { .. } | Question::Select { .. } => self.asked_question = true,
+                }
+            }
+        }
+    }
+
+    /// A run that waits for a person has asked one.
+    fn parks_are_asked_for(&self, machine: &Machine) {
+        if machine.state().kind() != StateKind::WaitingForHuman {
+            return;
+        }
+        let awaiting = machine.shared().calls.awaiting_human();
+        assert!(awaiting.iter().all(|call| self.asked_about.contains(call)), "nobody was asked about {awaiting:?}");
+        assert!(!awaiting.is_empty() || machine.shared().question && self.asked_question, "nobody was asked");
+    }
+
+    /// Cancel wins.
+    fn stop_wins(&self, machine: &Machine) {
+        if let State::Completing(ending) = machine.state()
+            && self.is_stopped
+        {
+            assert_eq!(ending.reason, Reason::Interrupted, "the run was stopped and ended otherwise");
+        }
     }
 
     fn pairs_are_whole(&mut self, effect: &Effect) {
