@@ -17,7 +17,7 @@ use super::unit::{SettledCall, Stop};
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, State, StateKind, StepOutcome, What,
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind, StepOutcome, What,
 };
 
 impl Operation {
@@ -35,7 +35,8 @@ impl Operation {
             Done::Replied(id, reply) => self.model_replied(id, *reply),
             Done::ModelFailed(id, fault) => self.model_failed(id, *fault),
             Done::Unit(id, Ok(stop)) => self.unit_stopped(id, stop),
-            Done::Unit(_, Err(fault)) => Err(RunError::Call(fault)),
+            Done::ChildCleared(id, Ok(stop)) => self.child_cleared(id, stop),
+            Done::Unit(_, Err(fault)) | Done::ChildCleared(_, Err(fault)) => Err(RunError::Call(fault)),
             Done::ChildStarted(id, child, call) => {
                 let Some(ordinal) = call_of(id) else { return Ok(()) };
                 self.calls.insert(ordinal, call);
@@ -157,6 +158,23 @@ impl Operation {
         self.pending.consumed.extend(self.claimed.remove(&settled.ordinal));
         self.conversation.insert(call.place, message, false);
         self.take(What::CallSettled(id, settled.settled))
+    }
+
+    /// The before-hooks were asked again about a sub-agent. `beforeCallAgent` has been fired already,
+    /// so whatever keeps it from starting is told as `onCallAgentError`.
+    fn child_cleared(&mut self, id: EffectId, stop: Stop) -> Result<(), RunError> {
+        let Some(ordinal) = call_of(id) else { return Ok(()) };
+        match stop {
+            Stop::Cleared(_, deliveries) | Stop::Parked(_, deliveries) => {
+                self.note_deliveries(&deliveries);
+                self.start_cleared_child(id, ordinal)
+            }
+            Stop::Settled(mut settled) => {
+                settled.settled.how = SettledHow::NotStarted;
+                self.steps.child_problem.clone_from(&settled.published.result().content);
+                self.settled(id, *settled)
+            }
+        }
     }
 
     fn tool_parked(&self, ordinal: u16, child: Option<jackline_model::OperationId>) {

@@ -66,6 +66,7 @@ pub(crate) enum Done {
     Replied(EffectId, Box<ModelReply>),
     ModelFailed(EffectId, Box<ModelFault>),
     Unit(EffectId, Result<unit::Stop, CallFault>),
+    ChildCleared(EffectId, Result<unit::Stop, CallFault>),
     ChildStarted(EffectId, OperationId, Call),
     HumanAsked(EffectId, Approval),
     Summarized(EffectId, Box<summarize::Done>),

@@ -5,6 +5,7 @@ use jackline_runtime::machine::{
     Decision, EffectId, FailureKind, Folded, HumanVerdict, Input, InputKind, Instruction, Machine, ModelFailure, Moved,
     Reply, Settled, SettledHow, State, Unit, Verb, What,
 };
+use jackline_runtime::repeat::ResultDigest;
 
 use crate::chance::Chance;
 
@@ -42,7 +43,10 @@ fn what(machine: &Machine, chance: &mut Chance) -> What {
         InputKind::CallCleared => What::CallCleared(id),
         InputKind::CallSettled => {
             let how = chance.pick(&SettledHow::ALL);
-            What::CallSettled(id, Settled { how, success: true, stop: true, cost: NanoDollars(i64::MAX), digest: 7 })
+            What::CallSettled(
+                id,
+                Settled { how, success: true, stop: true, cost: NanoDollars(i64::MAX), digest: ResultDigest(7) },
+            )
         }
         InputKind::CallParked => What::CallParked(id),
         InputKind::ChildStarted => What::ChildStarted(id, "op-child".into()),

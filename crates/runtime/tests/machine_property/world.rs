@@ -8,6 +8,7 @@ use jackline_runtime::machine::{
     ModelFailure, Moved, Ordinal, Place, Refusal, Reply, Route, Settings, Settled, SettledHow, State, StateKind, What,
     is_notice,
 };
+use jackline_runtime::repeat::{ResultDigest, Signature};
 
 use crate::chance::Chance;
 use crate::laws::Laws;
@@ -252,13 +253,18 @@ impl World {
         let route =
             self.chance.pick(&[Route::Tool, Route::Tool, Route::Tool, Route::Agent, Route::Client, Route::Unusable]);
         let side_effect = self.chance.pick(&[SideEffect::Pure, SideEffect::Idempotent, SideEffect::Effect]);
-        CallFacts { lane: self.chance.below(3) as u16, route, side_effect, signature: self.chance.below(4) as u64 }
+        CallFacts {
+            lane: self.chance.below(3) as u16,
+            route,
+            side_effect,
+            signature: Signature(self.chance.below(4) as u32),
+        }
     }
 
     fn settled(&mut self, id: EffectId, how: &[SettledHow]) -> What {
         let how = self.chance.pick(how);
         let (success, stop) = (self.chance.percent(80), self.chance.percent(2));
-        What::CallSettled(id, Settled { how, success, stop, cost: NanoDollars(1), digest: 0 })
+        What::CallSettled(id, Settled { how, success, stop, cost: NanoDollars(1), digest: ResultDigest(0) })
     }
 
     fn plan(&mut self, id: EffectId) -> What {
