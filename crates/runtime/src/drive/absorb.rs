@@ -207,8 +207,8 @@ impl Operation {
         self.take(What::Summarized(id, Folded { messages_before, messages_after, usage: done.usage }))
     }
 
-    /// News that follow from the state, whatever the input was.
-    pub(crate) fn after_move(&mut self) {
+    /// News that follow from a state just entered, whatever the input was.
+    pub(crate) fn entered_state(&mut self) {
         match self.machine.state().kind() {
             StateKind::OpeningStep => self.tell(|| Told::StepStart),
             StateKind::ClosingStep => {
@@ -237,6 +237,10 @@ impl Operation {
             | StateKind::ReportingError
             | StateKind::Failed => {}
         }
+    }
+
+    /// A request for a decision is closed once nothing waits for a person any more.
+    pub(crate) fn close_answered_request(&mut self) {
         if self.approval.is_some() && !self.awaits_human() {
             self.approval = None;
             self.pending.approval_closed = true;
