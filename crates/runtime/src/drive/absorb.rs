@@ -16,7 +16,9 @@ use super::turn::Turn;
 use super::unit::{SettledCall, Stop};
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
-use crate::machine::{EffectId, FailureKind, Folded, ModelFailure, Reply, State, StateKind, StepOutcome, What};
+use crate::machine::{
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, State, StateKind, StepOutcome, What,
+};
 
 impl Operation {
     /// Takes in what an effect came to.
@@ -107,15 +109,13 @@ impl Operation {
             jitter_permille: self.core.jitter_permille(),
         };
         self.take(What::ModelFailed(id, failure))?;
-        match self.machine.state() {
-            State::WaitingToRetry { until, attempt, .. } => {
-                let (attempt, until) = (attempt + 1, *until);
-                let delay_ms = until.saturating_sub(self.core.clock.now_ms());
-                let error = fault.fault.message;
-                self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
-            }
-            State::ClosingStep(StepOutcome::End(_)) => self.tell(|| Told::ModelError { error: fault.fault }),
-            _other => {}
+        if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
+            let (attempt, until) = (attempt + 1, *until);
+            let delay_ms = until.saturating_sub(self.core.clock.now_ms());
+            let error = fault.fault.message;
+            self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
+        } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
+            self.tell(|| Told::ModelError { error: fault.fault });
         }
         Ok(())
     }
@@ -242,12 +242,12 @@ impl Operation {
     }
 
     fn status_after_step(&self) -> Status {
-        match self.machine.state() {
-            State::ClosingStep(StepOutcome::Continue(_)) => Status::Running,
-            State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::Human)) => Status::WaitingForHuman,
-            State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::AsyncTool)) => Status::WaitingForAsyncTool,
-            State::ClosingStep(StepOutcome::End(ending)) => ending.reason.status(),
-            other => other.status(),
+        let State::ClosingStep(outcome) = self.machine.state() else { return self.machine.state().status() };
+        match outcome {
+            StepOutcome::Continue(_) => Status::Running,
+            StepOutcome::Park(ParkReason::Human) => Status::WaitingForHuman,
+            StepOutcome::Park(ParkReason::AsyncTool) => Status::WaitingForAsyncTool,
+            StepOutcome::End(ending) => ending.reason.status(),
         }
     }
 

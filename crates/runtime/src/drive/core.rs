@@ -114,6 +114,9 @@ impl Ids for RandomIds {
     }
 }
 
+/// How tokens are counted for a model of this name.
+pub(crate) type CounterFor = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
+
 /// What all operations share.
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
@@ -126,7 +129,7 @@ pub(crate) struct Core {
     pub(crate) models: BTreeMap<String, Arc<dyn Model>>,
     pub(crate) planner: Arc<dyn Planner>,
     pub(crate) blacklist: Arc<Blacklist>,
-    pub(crate) counter: Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>,
+    pub(crate) counter: CounterFor,
     pub(crate) probe: Option<Arc<dyn Probe>>,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) live: Mutex<BTreeMap<OperationId, Live>>,

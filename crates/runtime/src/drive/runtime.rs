@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, watch};
 use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
-use super::core::{Core, Ids, Probe, Purpose, RandomIds, RunError};
+use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -288,7 +288,7 @@ pub struct RuntimeBuilder {
     ids: Arc<dyn Ids>,
     planner: Arc<dyn Planner>,
     blacklist: Blacklist,
-    counter: Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>,
+    counter: CounterFor,
     probe: Option<Arc<dyn Probe>>,
     running_max: usize,
 }
@@ -420,8 +420,6 @@ impl fmt::Debug for RuntimeBuilder {
         f.debug_struct("RuntimeBuilder").field("tools", &self.tools.len()).finish_non_exhaustive()
     }
 }
-
-type CounterFor = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
 
 #[cfg(feature = "tokens")]
 fn default_counter() -> CounterFor {
