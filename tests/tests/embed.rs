@@ -65,6 +65,11 @@ async fn a_run_tells_events_in_order_as_json_lines() {
     let mut lines = Vec::new();
     stream::run(|line| lines.push(line)).await.unwrap();
     let events: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let schema = jsonschema::validator_for(&jackline_runtime::drive::events_schema()).unwrap();
+    for event in &events {
+        let problems: Vec<String> = schema.iter_errors(event).map(|problem| problem.to_string()).collect();
+        assert!(problems.is_empty(), "{event}: {problems:?}");
+    }
     let types: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
     let spine: Vec<&str> = types.iter().copied().filter(|name| !matches!(*name, "hook" | "text")).collect();
     let expected = "operation_start step_start model_start model_end step_end step_start tool_start tool_end step_end \

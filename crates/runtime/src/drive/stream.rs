@@ -31,7 +31,7 @@ pub struct StreamEvent {
 }
 
 impl StreamEvent {
-    /// The event as one line of JSON, as `--json` prints it: see [`events_schema`](super::EVENTS_VERSION).
+    /// The event as one line of JSON, as `--json` prints it: see [`events_schema`](super::events_schema).
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("an event holds text, numbers, and maps whose keys are text")
     }
