@@ -111,7 +111,8 @@ impl Operation {
         };
         self.take(What::ModelFailed(id, failure))?;
         if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
-            let (attempt, delay_ms) = (attempt + 1, until.saturating_sub(self.core.clock.now_ms()));
+            let (attempt, until) = (attempt + 1, *until);
+            let delay_ms = until.saturating_sub(self.core.clock.now_ms());
             let error = fault.fault.message;
             self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
         } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
@@ -207,9 +208,21 @@ impl Operation {
         self.take(What::Summarized(id, Folded { messages_before, messages_after, usage: done.usage }))
     }
 
-    /// News that follow from a state just entered, whatever the input was.
-    pub(crate) fn entered_state(&mut self) {
-        match self.machine.state().kind() {
+    /// What follows from a move that began in `from`, whatever the input was.
+    pub(crate) fn after_move(&mut self, from: StateKind) {
+        let to = self.machine.state().kind();
+        if to != from {
+            self.tell_state(to);
+        }
+        if self.approval.is_some() && !self.awaits_human() {
+            self.approval = None;
+            self.pending.approval_closed = true;
+        }
+    }
+
+    /// News of a state that was just entered.
+    fn tell_state(&mut self, entered: StateKind) {
+        match entered {
             StateKind::OpeningStep => self.tell(|| Told::StepStart),
             StateKind::ClosingStep => {
                 let status = self.status_after_step();
@@ -236,14 +249,6 @@ impl Operation {
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => {}
-        }
-    }
-
-    /// A request for a decision is closed once nothing waits for a person any more.
-    pub(crate) fn close_answered_request(&mut self) {
-        if self.approval.is_some() && !self.awaits_human() {
-            self.approval = None;
-            self.pending.approval_closed = true;
         }
     }
 

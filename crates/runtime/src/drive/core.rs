@@ -114,7 +114,7 @@ impl Ids for RandomIds {
     }
 }
 
-/// Chooses how tokens are counted for a model.
+/// How tokens are counted for a model of this name.
 pub(crate) type CounterFor = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
 
 /// What all operations share.
