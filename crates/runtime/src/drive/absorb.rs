@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use jackline_hooks::ToolCalling;
-use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status, ToolRunResult};
-use jackline_tools::Publishable;
+use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status};
 
 use super::conversation::message_id;
 use super::core::RunError;
@@ -14,6 +13,7 @@ use super::stream::{Report, Told};
 use super::summarize::{self, summary_body};
 use super::turn::Turn;
 use super::unit::{SettledCall, Stop};
+use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
@@ -147,7 +147,7 @@ impl Operation {
         self.calls.remove(&settled.ordinal);
         self.note_deliveries(&settled.deliveries);
         self.settled_told(&settled);
-        let message = Message { id: call.row.clone(), body: tool_body(&call.call, &settled.published) };
+        let message = tool_message(call.row.clone(), call.call.id.clone(), call.call.key.clone(), &settled.published);
         self.steps.results.push((call.call.key.clone(), settled.published.result().clone()));
         self.pending.rows.push(Row::Tool {
             place: call.place,
@@ -319,18 +319,6 @@ impl Operation {
 /// What a person said, as a message.
 pub(crate) fn user_body(text: &str) -> MessageBody {
     MessageBody::User { content: Content::from(text) }
-}
-
-fn tool_body(call: &jackline_model::ToolCall, published: &Publishable) -> MessageBody {
-    let result: &ToolRunResult = published.result();
-    MessageBody::Tool {
-        call_id: call.id.clone(),
-        key: call.key.clone(),
-        content: result.content.as_str().into(),
-        success: result.success,
-        error: result.error.clone(),
-        state: result.state.clone().map(serde_json::Value::Object),
-    }
 }
 
 fn call_of(id: EffectId) -> Option<u16> {

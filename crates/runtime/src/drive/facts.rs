@@ -258,17 +258,9 @@ impl Sight<'_> {
         let call = self.turn.call(call)?;
         let entries = self.conversation.history().entries();
         let message = entries.iter().rev().map(|entry| entry.message()).find(|message| message.id == call.row)?;
-        match &message.body {
-            MessageBody::Tool { content, success, error, state, .. } => Some(ToolRunResult {
-                content: content.to_string(),
-                success: *success,
-                error: error.clone(),
-                state: state.as_ref().and_then(Value::as_object).cloned(),
-                execution_time: Some(0),
-                ..ToolRunResult::default()
-            }),
-            MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Assistant { .. } => None,
-        }
+        let mut result = message.body.tool_result()?;
+        result.execution_time.get_or_insert(0);
+        Some(result)
     }
 
     fn after_step(&self, summary: StepSummary) -> AfterStepEvent {
