@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use jackline_hooks::{Decision, HookKind, Hooks, MockAnswer};
 use jackline_model::{Content, ModelUsage, Reason, Status, ToolKey, ToolRunResult};
-use jackline_runtime::drive::{Agent, Runtime, VirtualClock};
+use jackline_runtime::drive::{Agent, Runtime, Told, VirtualClock};
 use jackline_runtime::llm::{BoxFuture, DeltaSink, FinishReason, Model, ModelFault, ModelReply, ModelRequest, RawCall};
 use jackline_runtime::permission::ApprovalMode;
 use jackline_tools::{Tool, ToolAnswer, ToolContext, ToolError, ToolSpec};
@@ -126,4 +126,31 @@ async fn a_denied_result_is_replaced_and_a_mock_is_judged_too() {
     let text = format!("{messages:?}");
     assert!(text.contains("not for you") && !text.contains("secret\")"), "{text}");
     assert!(!text.contains("mocked secret"), "{text}");
+}
+
+#[tokio::test]
+async fn an_agent_with_tools_of_its_own_gets_those_alone() {
+    let mut spec = ToolSpec::new(ToolKey::new("own", "echo"), "Echoes.");
+    spec.simulated = true;
+    let turns = vec![says("", &[("own____echo", r#"{"text":"hi"}"#)]), says("done", &[])];
+    let runtime = Runtime::builder()
+        .model(Turns(Mutex::new(turns.into_iter())))
+        .tools_of("tester", [Arc::new(Echo(spec)) as Arc<dyn Tool>])
+        .clock(Arc::new(VirtualClock::starting_at(1_000)))
+        .build()
+        .unwrap();
+    let mut events = runtime.events();
+    let run = runtime.start(&agent(), "go", Hooks::new()).unwrap();
+    run.wait().await.unwrap();
+    let text = format!("{:?}", runtime.store().messages(run.id()).unwrap());
+    assert!(text.contains("echo: hi"), "{text}");
+    let mut fired = Vec::new();
+    while let Some(event) = events.try_next() {
+        if let Told::Hook { hook, asked } = &event.what {
+            assert!(asked.is_empty());
+            fired.push(*hook);
+        }
+    }
+    // A firing is told although nobody wanted to hear it.
+    assert!(fired.contains(&HookKind::BeforeToolCall) && fired.contains(&HookKind::AfterToolCall), "{fired:?}");
 }

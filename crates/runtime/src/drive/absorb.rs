@@ -124,7 +124,7 @@ impl Operation {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(call, deliveries) => {
-                self.note_deliveries(&deliveries);
+                self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
                 self.take(What::CallCleared(id))
             }
