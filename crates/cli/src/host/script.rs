@@ -113,7 +113,7 @@ pub(crate) enum FailureKind {
 /// Gives the turns of a script.
 ///
 /// Which turn is next is read off the conversation, whose last call names the turn that asked for
-/// it. So a run that another process resumes goes on where it was, and runs that are under way at
+/// it; a summary names the last that it stands for. So a run that another process resumes goes on where it was, and runs that are under way at
 /// once do not mix. Only failures and summaries must be counted.
 pub(super) struct FileScript {
     script: Script,
@@ -125,7 +125,10 @@ pub(super) struct FileScript {
 struct Counted {
     /// Failures given since a turn, by the turn's number.
     failures: BTreeMap<usize, usize>,
+    /// Summaries given.
     summaries: usize,
+    /// The number of the newest turn given.
+    newest: usize,
 }
 
 impl FileScript {
@@ -137,8 +140,10 @@ impl FileScript {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if asks_for_summary(request) {
             counted.summaries += 1;
-            let text = self.script.summaries.get(counted.summaries - 1).cloned();
-            return (counted.summaries, text.map(|text| Turn { text: Some(text), ..Turn::default() }));
+            let number = counted.summaries;
+            let text = self.script.summaries.get(number - 1).filter(|text| !text.is_empty());
+            let marked = text.map(|text| format!("{text}\n{MARK}{}]", counted.newest));
+            return (number, Some(Turn { text: Some(marked.unwrap_or_default()), ..Turn::default() }));
         }
         let given = turns_given(request);
         let failures = counted.failures.entry(given).or_default();
@@ -147,6 +152,7 @@ impl FileScript {
         if turn.as_ref().is_some_and(|turn| turn.error.is_some()) {
             *failures += 1;
         }
+        counted.newest = next + 1;
         (next + 1, turn)
     }
 
@@ -209,13 +215,26 @@ impl From<Failure> for ModelFault {
 fn turns_given(request: &ModelRequest<'_>) -> usize {
     let mut spoken = 0;
     for entry in request.history.entries().iter().rev() {
-        let MessageBody::Assistant { tool_calls, .. } = &entry.message().body else { continue };
-        if let Some(turn) = tool_calls.first().and_then(|call| turn_of(call.id.as_str())) {
+        let turn = match &entry.message().body {
+            MessageBody::Assistant { tool_calls, .. } => {
+                let turn = tool_calls.first().and_then(|call| turn_of(call.id.as_str()));
+                spoken += usize::from(turn.is_none());
+                turn
+            }
+            MessageBody::System { content } => turn_before_summary(&content.text()),
+            MessageBody::User { .. } | MessageBody::Tool { .. } => None,
+        };
+        if let Some(turn) = turn {
             return turn + spoken;
         }
-        spoken += 1;
     }
     spoken
+}
+
+/// A summary says which turns it stands for.
+fn turn_before_summary(text: &str) -> Option<usize> {
+    let (_, rest) = text.rsplit_once(MARK)?;
+    rest.strip_suffix(']')?.parse().ok()
 }
 
 fn turn_of(call: &str) -> Option<usize> {
@@ -240,4 +259,49 @@ fn exhausted(number: usize) -> ModelFault {
         kind: FailureKind::Permanent,
     };
     failure.into()
+}
+
+/// Stands at the end of a scripted summary.
+const MARK: &str = "[script: after turn ";
+
+#[cfg(test)]
+mod tests {
+    use jackline_model::{Content, Message, MessageId, ToolCall};
+    use jackline_runtime::llm::{History, HistoryEntry};
+
+    use super::*;
+
+    fn given(bodies: Vec<MessageBody>) -> usize {
+        let entry = |body| HistoryEntry::new(Message { id: MessageId::from("m"), body });
+        let history: History = bodies.into_iter().map(entry).collect();
+        let tools = jackline_runtime::llm::ToolMenu::default();
+        turns_given(&ModelRequest {
+            model: "script",
+            agent: "a",
+            history: &history,
+            tools: &tools,
+            instruction: None,
+            output_tokens_max: None,
+        })
+    }
+
+    fn says(calls: &[&str]) -> MessageBody {
+        let call = |id: &&str| ToolCall { id: (*id).into(), key: ToolKey::new("a", "b"), arguments: "{}".into() };
+        MessageBody::Assistant {
+            content: Content::from(""),
+            reasoning: None,
+            tool_calls: calls.iter().map(call).collect(),
+        }
+    }
+
+    #[test]
+    fn the_next_turn_is_read_off_the_conversation() {
+        let user = MessageBody::User { content: Content::from("go") };
+        let summary = MessageBody::System { content: Content::from("Summary:\nmuch\n[script: after turn 4]") };
+        assert_eq!(given(vec![user.clone()]), 0);
+        assert_eq!(given(vec![user.clone(), says(&["call_3_1", "call_3_2"])]), 3);
+        assert_eq!(given(vec![user.clone(), says(&["call_3_1"]), says(&[])]), 4);
+        assert_eq!(given(vec![summary.clone(), user.clone()]), 4);
+        assert_eq!(given(vec![summary, user, says(&["call_5_1"])]), 5);
+    }
 }

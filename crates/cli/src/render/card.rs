@@ -37,6 +37,11 @@ pub(crate) fn seconds(ms: u64) -> String {
     }
 }
 
+/// So many of something.
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
 /// A number with its thousands apart.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();

@@ -6,7 +6,7 @@ use jackline_hooks::HookKind;
 use jackline_model::{ExitCode, OperationId, ToolCallId};
 use jackline_runtime::drive::{Decided, HookReceipt, PendingCallView, Report, StreamEvent, Told};
 
-use super::card::{one_line, seconds, thousands};
+use super::card::{counted, one_line, seconds, thousands};
 use super::out::Out;
 use super::style::Paint;
 use crate::problem::Problem;
@@ -20,6 +20,8 @@ pub(crate) struct Timeline {
     arguments: BTreeMap<(OperationId, ToolCallId), String>,
     /// Whose text stands on an unfinished line.
     open: Option<OperationId>,
+    /// Line ends that are written once more text follows.
+    held: usize,
     hooks: BTreeMap<HookKind, u32>,
 }
 
@@ -37,6 +39,7 @@ impl Timeline {
             agents: BTreeMap::new(),
             arguments: BTreeMap::new(),
             open: None,
+            held: 0,
             hooks: BTreeMap::new(),
         }
     }
@@ -64,8 +67,9 @@ impl Timeline {
             Told::ToolEnd { call, tool, decision, result, duration_ms } => {
                 let arguments = self.arguments.remove(&(event.operation.clone(), call.clone())).unwrap_or_default();
                 let (mark, words) = self.decision(decision, result.success, *duration_ms);
-                let (tool, arguments) = (paint.name(&tool.to_string()), paint.dim(&one_line(&arguments, 40)));
-                self.line(event, &format!("{mark} {tool} {arguments} {words}"));
+                let tool = paint.name(&tool.to_string());
+                let shown = if arguments.is_empty() { String::new() } else { one_line(&arguments, 48) + " " };
+                self.line(event, &format!("{mark} {tool} {}{words}", paint.dim(&shown)));
                 self.line(event, &paint.dim(&format!("  {}", one_line(&result.content, LINE_CHARS))));
             }
             Told::ToolParked { tool, child, .. } => {
@@ -174,7 +178,13 @@ impl Timeline {
             return self.text(event, start);
         }
         let gutter = self.gutter(event);
-        self.out.write(&super::plain(delta).replace('\n', &format!("\n{gutter}")));
+        let delta = super::plain(delta);
+        let text = delta.trim_end_matches('\n');
+        if !text.is_empty() {
+            let line_ends = "\n".repeat(std::mem::take(&mut self.held));
+            self.out.write(&(line_ends + text).replace('\n', &format!("\n{gutter}")));
+        }
+        self.held += delta.len() - text.len();
     }
 
     fn decision(&self, decision: &Decided, success: bool, duration_ms: u64) -> (String, String) {
@@ -202,8 +212,9 @@ impl Timeline {
         let paint = self.paint;
         for call in calls {
             let tool = paint.name(&call.tool.to_string());
-            let shown = paint.dim(&one_line(&call.arguments, LINE_CHARS));
-            self.line(event, &format!("{} {tool} {shown}", paint.warn("? wants to run")));
+            let shown = one_line(&call.arguments, ARGUMENT_CHARS);
+            self.line(event, &format!("{} {tool} {}", paint.warn("? wants to run"), paint.dim(&shown)));
+            self.arguments.insert((event.operation.clone(), call.call.clone()), shown);
         }
         if let Some(question) = question {
             self.line(event, &format!("{} {}", paint.warn("? asks"), one_line(question, LINE_CHARS)));
@@ -226,6 +237,7 @@ impl Timeline {
     }
 
     fn close_line(&mut self) {
+        self.held = 0;
         if self.open.take().is_some() {
             self.out.write("\n");
         }
@@ -252,9 +264,9 @@ pub(crate) fn totals_line(report: &Report, elapsed_ms: u64) -> String {
     let totals = &report.totals;
     let stands = report.reason.map_or(report.status.as_str(), jackline_model::Reason::as_str);
     let mut parts = vec![
-        format!("{stands} after {} steps", report.steps),
-        format!("{} model calls", totals.llm_calls),
-        format!("{} tool calls", totals.tool_calls),
+        format!("{stands} after {}", counted(u64::from(report.steps), "step")),
+        counted(totals.llm_calls, "model call"),
+        counted(totals.tool_calls, "tool call"),
         format!("{} tokens", thousands(totals.total_tokens)),
     ];
     if totals.cost.0 > 0 {
