@@ -205,6 +205,8 @@ impl Operation {
                 }
             }
             StateKind::Finished => self.finished(),
+            // What did not fit before may fit now.
+            StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => self.inbox_changed = true,
             StateKind::Idle
             | StateKind::Planning
             | StateKind::CallingModel
@@ -213,8 +215,6 @@ impl Operation {
             | StateKind::AskingHuman
             | StateKind::Summarizing
             | StateKind::ClosingCompaction
-            | StateKind::WaitingForHuman
-            | StateKind::WaitingForAsyncTool
             | StateKind::Draining
             | StateKind::Completing
             | StateKind::ReportingError
