@@ -68,7 +68,7 @@ fn parse<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T, ConfigError>
             Ok(value) => return Ok(value),
             Err(error) => {
                 let (line, column) = error.location().map_or((1, 1), |at| (number(at.line()), number(at.column())));
-                (line, column, first_line(&error.without_snippet().to_string()))
+                (line, column, without_place(&first_line(&error.without_snippet().to_string())))
             }
         },
     };
@@ -102,7 +102,11 @@ fn unknown_word(message: &str) -> Option<(String, Vec<String>)> {
     let rest = &message[message.find("unknown field ")?..];
     let mut quoted = rest.split('`').skip(1).step_by(2).map(str::to_owned);
     let word = quoted.next()?;
-    Some((word, quoted.collect()))
+    let known: Vec<String> = quoted.collect();
+    // Not every reader quotes the known ones.
+    let listed = |list: &str| list.split(", ").map(|known| known.trim().to_owned()).collect();
+    let unquoted = rest.split_once("expected one of ").map(|(_, list)| listed(list));
+    Some((word, if known.is_empty() { unquoted.unwrap_or_default() } else { known }))
 }
 
 /// The key that a line sets, in any of the three formats.
