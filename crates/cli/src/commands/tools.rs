@@ -86,7 +86,7 @@ fn call(common: &Common, agent: Agent, tool: &str, arguments: &str, view: ViewAr
     let agent = scripted(agent, Call { tool: tool.to_owned(), with })?;
     let store = store::open(common)?;
     let runtime = host::runtime(&agent, store, ModelNeed::Asked)?;
-    let mut screen = screen(common, view);
+    let mut screen = screen(common, view).without_report();
     let (report, answer) = block_on(async {
         let events = runtime.events();
         let text = format!("call {} with {arguments}", ToolKey::parse(tool));
@@ -96,8 +96,8 @@ fn call(common: &Common, agent: Agent, tool: &str, arguments: &str, view: ViewAr
         say_what_is_next(common, &runtime, &run, &report)?;
         Ok((report, result_of(&runtime.store().messages(run.id())?)))
     })?;
-    if let Some((content, _)) = &answer {
-        screen.note(&plain(content));
+    if let (Some((content, _)), false) = (&answer, view.json) {
+        screen.answer(&plain(content));
     }
     screen.finish()?;
     Ok(match answer {

@@ -17,6 +17,8 @@ pub(crate) enum Screen {
     Json(Out),
     /// Nothing but the answer.
     Quiet(Out),
+    /// Nothing but what somebody else takes for the answer.
+    Silent(Out),
 }
 
 impl Screen {
@@ -38,7 +40,7 @@ impl Screen {
                 Ok(line) => out.line(line),
                 Err(error) => super::say(format!("error: an event cannot be written: {error}")),
             },
-            Self::Quiet(_) => {}
+            Self::Quiet(_) | Self::Silent(_) => {}
         }
     }
 
@@ -46,7 +48,7 @@ impl Screen {
     pub(crate) fn note(&mut self, text: &str) {
         match self {
             Self::Human(timeline) => timeline.note(text),
-            Self::Json(_) | Self::Quiet(_) => {}
+            Self::Json(_) | Self::Quiet(_) | Self::Silent(_) => {}
         }
     }
 
@@ -54,7 +56,23 @@ impl Screen {
     pub(crate) fn prompt(&mut self, text: &str) {
         match self {
             Self::Human(timeline) => timeline.prompt(text),
-            Self::Json(_) | Self::Quiet(_) => {}
+            Self::Json(_) | Self::Quiet(_) | Self::Silent(_) => {}
+        }
+    }
+
+    /// A screen that shows another answer than the model's.
+    pub(crate) fn without_report(self) -> Self {
+        match self {
+            Self::Quiet(out) => Self::Silent(out),
+            other @ (Self::Human(_) | Self::Json(_) | Self::Silent(_)) => other,
+        }
+    }
+
+    /// Shows that answer.
+    pub(crate) fn answer(&mut self, text: &str) {
+        match self {
+            Self::Human(timeline) => timeline.note(text),
+            Self::Silent(out) | Self::Quiet(out) | Self::Json(out) => out.line(text),
         }
     }
 
@@ -62,7 +80,7 @@ impl Screen {
     pub(crate) fn json(&mut self, value: &Value) {
         match self {
             Self::Json(out) => out.line(value),
-            Self::Human(_) | Self::Quiet(_) => {}
+            Self::Human(_) | Self::Quiet(_) | Self::Silent(_) => {}
         }
     }
 
@@ -73,9 +91,10 @@ impl Screen {
             Self::Json(out) => out.line(report_json(report)),
             Self::Quiet(out) => {
                 if let Some(answer) = report.answer.as_ref().filter(|_| report.reason.is_some()) {
-                    out.line(plain(answer));
+                    out.line(plain(answer.trim_end()));
                 }
             }
+            Self::Silent(_) => {}
         }
     }
 
@@ -87,7 +106,7 @@ impl Screen {
     pub(crate) fn finish(self) -> Result<(), Problem> {
         match self {
             Self::Human(timeline) => timeline.finish(),
-            Self::Json(out) | Self::Quiet(out) => out.finish(),
+            Self::Json(out) | Self::Quiet(out) | Self::Silent(out) => out.finish(),
         }
     }
 }

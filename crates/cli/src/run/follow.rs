@@ -76,7 +76,7 @@ impl<'a> Follow<'a> {
         loop {
             tokio::select! {
                 biased;
-                () = self.signals.next() => self.stop(run)?,
+                () = self.signals.first() => self.stop(run)?,
                 Some(event) = events.next() => self.show(&event),
                 outcome = &mut wait => return Ok(outcome?),
                 _ = ticks.tick() => {
@@ -117,7 +117,7 @@ impl<'a> Follow<'a> {
                 tokio::select! {
                     biased;
                     asked = &mut ask => break asked,
-                    () = self.signals.next() => break Asked::Stop,
+                    () = self.signals.first() => break Asked::Stop,
                     _ = ticks.tick() => {
                         if self.poll.look(self.runtime)? {
                             say("\ndecided elsewhere");

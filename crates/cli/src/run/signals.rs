@@ -1,34 +1,59 @@
 //! Ctrl-C, once and twice.
 
+use std::sync::Arc;
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use crate::problem::Problem;
 
-/// Hears the signals that ask a program to end.
+/// Hears the signals that ask a program to end. The second ends the process at once, whatever it is
+/// waiting for: a task of its own listens.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    heard: u32,
+    first: Arc<Notify>,
+    listener: JoinHandle<()>,
 }
 
 impl Signals {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let us.
     pub(crate) fn new() -> Result<Self, Problem> {
         let listen = |kind| signal(kind).map_err(|error| Problem::failed(format!("cannot hear signals: {error}")));
-        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())?, heard: 0 })
+        let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+        let first = Arc::new(Notify::new());
+        let listener = tokio::spawn(listen_to(interrupt, terminate, Arc::clone(&first)));
+        Ok(Self { first, listener })
     }
 
-    /// Waits for the next one. The second ends the process at once.
-    pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-        self.heard += 1;
-        if self.heard > 1 {
-            crate::render::say("stopped at once; what was under way is in doubt");
-            std::process::exit(AT_ONCE);
-        }
+    /// Waits for the first one.
+    pub(crate) async fn first(&self) {
+        self.first.notified().await;
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+async fn listen_to(mut interrupt: Signal, mut terminate: Signal, first: Arc<Notify>) {
+    next(&mut interrupt, &mut terminate).await;
+    first.notify_one();
+    next(&mut interrupt, &mut terminate).await;
+    crate::render::say("ended at once; what was under way is in doubt");
+    std::process::exit(AT_ONCE);
+}
+
+async fn next(interrupt: &mut Signal, terminate: &mut Signal) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
     }
 }
 
