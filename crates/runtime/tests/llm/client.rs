@@ -85,6 +85,7 @@ async fn instruction_limit_and_tools_stand_in_the_body() {
     }]);
     let request = ModelRequest {
         model: "test-model",
+        agent: "a",
         history: &history,
         tools: &tools,
         instruction: Some("Answer now."),

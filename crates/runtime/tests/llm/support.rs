@@ -63,6 +63,7 @@ pub(crate) async fn ask_with(
     let tools = ToolMenu::default();
     let request = ModelRequest {
         model: "test-model",
+        agent: "a",
         history: &history,
         tools: &tools,
         instruction: None,

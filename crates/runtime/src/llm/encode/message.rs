@@ -1,10 +1,10 @@
 //! One message in the form of the API.
 
 use jackline_model::{Content, Message, MessageBody, Part, ToolCall};
+use jackline_tools::arguments::replayable;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::arguments::replayable_arguments;
 use super::ids::wire_id;
 use super::settings::{EmptyContent, ReasoningReplay, WireSettings};
 
@@ -114,7 +114,7 @@ fn wire_call(call: &ToolCall, settings: &WireSettings) -> WireCall {
         r#type: "function",
         function: WireFunction {
             name: (settings.wire_name)(&call.key),
-            arguments: replayable_arguments(&call.arguments).into_owned(),
+            arguments: replayable(&call.arguments).into_owned(),
         },
     }
 }

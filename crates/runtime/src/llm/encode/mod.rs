@@ -1,6 +1,5 @@
 //! From messages to the body of a request: pure, each message written once.
 
-mod arguments;
 mod ids;
 mod message;
 mod request;

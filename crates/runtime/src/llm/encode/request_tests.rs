@@ -45,7 +45,8 @@ fn body_of(settings: WireSettings, entries: &[Arc<HistoryEntry>], instruction: O
     let history: History = entries.iter().cloned().collect();
     let encoder = Encoder::new(settings, Map::new());
     let tools = ToolMenu::default();
-    let request = ModelRequest { model: "m", history: &history, tools: &tools, instruction, output_tokens_max: None };
+    let request =
+        ModelRequest { model: "m", agent: "a", history: &history, tools: &tools, instruction, output_tokens_max: None };
     let text = serde_json::to_string(&encoder.body(&request, false)).unwrap();
     let body = serde_json::from_str(&text).unwrap();
     strict_mock(&body);
@@ -203,8 +204,14 @@ fn tools_stream_limit_and_extra_members_stand_in_the_body_once() {
     let extra = Map::from_iter([("temperature".to_owned(), json!(0.2)), ("stream".to_owned(), json!(false))]);
     let settings = WireSettings { output_limit: OutputLimitField::MaxCompletionTokens, ..WireSettings::default() };
     let encoder = Encoder::new(settings, extra);
-    let request =
-        ModelRequest { model: "m", history: &history, tools: &tools, instruction: None, output_tokens_max: Some(100) };
+    let request = ModelRequest {
+        model: "m",
+        agent: "a",
+        history: &history,
+        tools: &tools,
+        instruction: None,
+        output_tokens_max: Some(100),
+    };
     let text = serde_json::to_string(&encoder.body(&request, true)).unwrap();
     let body: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(text.matches("\"stream\"").count(), 1);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jackline_model::ToolKey;
+use jackline_tools::WireNames;
 
 /// Makes the name on the wire of a tool.
 pub type WireName = Arc<dyn Fn(&ToolKey) -> String + Send + Sync>;
@@ -119,13 +120,5 @@ pub enum OutputLimitField {
 
 /// `identifier____apiName`, with what the API does not accept in names replaced.
 fn default_wire_name(key: &ToolKey) -> String {
-    let joined = match key.identifier.as_ref() {
-        "" => key.api_name.to_string(),
-        identifier => format!("{identifier}____{}", key.api_name),
-    };
-    let legal = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
-    joined.chars().map(legal).take(WIRE_NAME_CHARS_MAX).collect()
+    WireNames::new([key.clone()]).name(key).unwrap_or_default().to_owned()
 }
-
-/// The API's own bound.
-const WIRE_NAME_CHARS_MAX: usize = 64;
