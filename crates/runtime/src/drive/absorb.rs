@@ -125,7 +125,7 @@ impl Operation {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(call, deliveries) => {
-                self.note_deliveries(&deliveries);
+                self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
                 self.take(What::CallCleared(id))
             }
@@ -235,6 +235,8 @@ impl Operation {
                 }
             }
             StateKind::Finished => self.finished(),
+            // What did not fit before may fit now.
+            StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => self.inbox_changed = true,
             StateKind::Idle
             | StateKind::Planning
             | StateKind::CallingModel
@@ -243,8 +245,6 @@ impl Operation {
             | StateKind::AskingHuman
             | StateKind::Summarizing
             | StateKind::ClosingCompaction
-            | StateKind::WaitingForHuman
-            | StateKind::WaitingForAsyncTool
             | StateKind::Draining
             | StateKind::Completing
             | StateKind::ReportingError

@@ -125,6 +125,7 @@ pub(crate) struct Core {
     pub(crate) stream: Stream,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) tools_of: BTreeMap<String, Vec<Arc<dyn Tool>>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) models: BTreeMap<String, Arc<dyn Model>>,
     pub(crate) planner: Arc<dyn Planner>,
@@ -233,7 +234,7 @@ impl Core {
             return Ok(Arc::clone(setup));
         }
         let parts = Parts {
-            tools: &self.tools,
+            tools: self.tools_of.get(&agent.name).unwrap_or(&self.tools),
             model: Arc::clone(self.models.get(&agent.name).unwrap_or(&self.model)),
             planner: Arc::clone(&self.planner),
             blacklist: Arc::clone(&self.blacklist),

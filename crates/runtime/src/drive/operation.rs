@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use jackline_hooks::{Delivery, HookHandle};
+use jackline_hooks::{Delivery, HookHandle, HookKind};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
@@ -229,6 +229,14 @@ impl Operation {
             | State::WaitingForAsyncTool
             | State::Failed => None,
         }
+    }
+
+    /// Before-hooks were asked, and perhaps there were none.
+    pub(crate) fn note_before(&self, deliveries: &[Delivery]) {
+        if deliveries.iter().all(Delivery::is_empty) {
+            self.tell(|| Told::Hook { hook: HookKind::BeforeToolCall, asked: Vec::new() });
+        }
+        self.note_deliveries(deliveries);
     }
 
     pub(crate) fn note_deliveries(&self, deliveries: &[Delivery]) {
