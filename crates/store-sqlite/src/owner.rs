@@ -77,9 +77,13 @@ pub(crate) fn is_alive(database: &Path, id: &str) -> bool {
 }
 
 fn lock_path(database: &Path, id: &str) -> PathBuf {
+    beside(database, &format!(".owner-{id}"))
+}
+
+/// The file next to the database whose name is that of the database and more.
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(database);
-    name.push(".owner-");
-    name.push(id);
+    name.push(suffix);
     PathBuf::from(name)
 }
 

@@ -1,6 +1,6 @@
 //! The tables, and opening a file that has them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jackline_runtime::journal::StoreError;
@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::{Doing, damaged, io_at};
 use crate::limits;
+use crate::owner::beside;
 use crate::store::OpenOptions;
 
 /// Opens the connection that writes and makes sure that the tables are there.
@@ -22,7 +23,7 @@ pub(crate) fn open_writer(path: &Path, options: &OpenOptions) -> Result<Connecti
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
     let mut connection = connect(path, flags)?;
-    check_is_ours(&connection, path)?;
+    check_is_ours(&mut connection, path)?;
     if connection.is_readonly("main").doing(OPEN)? {
         return Err(io_at(path, OPEN, "is read-only; make it writable or open it read-only"));
     }
@@ -39,12 +40,30 @@ pub(crate) fn open_writer(path: &Path, options: &OpenOptions) -> Result<Connecti
 /// As [`SqliteStore::open`](crate::SqliteStore::open).
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     check_exists(path)?;
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    check_is_ours(&connection, path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = connect(path, flags)?;
+    if matches!(version_of(&connection), Err(StoreError::Io { .. })) && !beside(path, "-wal").exists() {
+        // Where no log can be made, none is needed: nobody writes there. A file that cannot be read
+        // for another reason cannot be read this way either, and says so.
+        connection = connect(&unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+    }
+    check_is_ours(&mut connection, path)?;
     if version_of(&connection)? == 0 {
         return Err(damaged("there are no tables", path.display()));
     }
     Ok(connection)
+}
+
+/// The name by which SQLite reads a file without locks and without a log.
+fn unchanging(path: &Path) -> PathBuf {
+    let escaped = path.as_os_str().as_encoded_bytes().iter().fold(String::new(), |mut name, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => name.push(char::from(*byte)),
+            _ => name.push_str(&format!("%{byte:02X}")),
+        }
+        name
+    });
+    PathBuf::from(format!("file:{escaped}?immutable=1"))
 }
 
 fn prepare_path(path: &Path, create: bool) -> Result<(), StoreError> {
@@ -78,10 +97,12 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 }
 
 /// The first read of the file: this is where a file that is no database is found out.
-fn check_is_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let version = version_of(connection).map_err(|error| name_the_file(error, path))?;
+fn check_is_ours(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    // All of one moment: another process may be creating the tables right now.
+    let connection = connection.transaction().doing(OPEN)?;
+    let version = version_of(&connection).map_err(|error| name_the_file(error, path))?;
     if version > VERSION {
-        return Err(TOO_NEW(version));
+        return Err(too_new(version));
     }
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).doing(OPEN)?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).doing(OPEN)?;
@@ -133,12 +154,16 @@ fn create_tables(connection: &mut Connection) -> Result<(), StoreError> {
     match version_of(&transaction)? {
         0 => {}
         VERSION => return Ok(()),
-        newer => return Err(TOO_NEW(newer)),
+        newer => return Err(too_new(newer)),
     }
     transaction.execute_batch(TABLES).doing(CREATE)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID).doing(CREATE)?;
     transaction.pragma_update(None, "user_version", VERSION).doing(CREATE)?;
     transaction.commit().doing(CREATE)
+}
+
+fn too_new(found: u32) -> StoreError {
+    StoreError::TooNew { what: "the store", found, known: VERSION }
 }
 
 fn name_the_file(error: StoreError, path: &Path) -> StoreError {
@@ -154,8 +179,6 @@ fn name_the_file(error: StoreError, path: &Path) -> StoreError {
         | StoreError::TooNew { .. }) => other,
     }
 }
-
-const TOO_NEW: fn(u32) -> StoreError = |found| StoreError::TooNew { what: "the store", found, known: VERSION };
 
 const TABLES: &str = include_str!("schema.sql");
 

@@ -25,6 +25,21 @@ use crate::{read, schema};
 /// that is killed instead loses at most batches that nobody has waited for, and its operations can
 /// be claimed at once.
 ///
+/// # What blocks
+///
+/// [`append`](Store::append) only queues; while the queue is full it blocks for as long as one group
+/// of batches takes, some milliseconds, or up to five seconds while another process holds the file.
+/// Reads first wait for the commit of what was appended through this store, so they see it. The
+/// other calls wait for their own commit. [`version`](Store::version) and
+/// [`config`](Store::config) wait for nothing. Only a disk that hangs makes any of them take
+/// longer.
+///
+/// # Private text
+///
+/// An answer to a parked call lies in the inbox in clear until it is consumed. Then its body is
+/// overwritten, its row deleted, and the write-ahead log emptied before the commit is acknowledged;
+/// if another process is reading from the log at that moment, it is emptied as soon as possible.
+///
 /// # A failed write
 ///
 /// A journal has no holes. When a batch cannot be written, everything appended to its operation
@@ -58,7 +73,7 @@ pub struct SqliteStore {
 pub struct OpenOptions {
     /// Make the file, and the directory that it is in, if there is none.
     pub create: bool,
-    /// Only look: every write is refused.
+    /// Only look: every write is refused. Works where nothing can be written, too.
     pub read_only: bool,
     /// The file does not grow beyond this: writes through this store fail as on a full disk. At
     /// least 256 kB.

@@ -190,3 +190,26 @@ async fn a_full_disk_stops_the_operation_and_room_lets_it_go_on() {
     write(&store, step(done, fence)).await.unwrap();
     assert_eq!(steps(&store), whole(done + 1));
 }
+
+#[test]
+fn a_read_only_directory_is_named() {
+    let place = Place::new();
+    drop(place.open());
+    let rights = |read_only: bool| {
+        let mut rights = std::fs::metadata(place.directory.path()).unwrap().permissions();
+        let mode = if read_only { 0o555 } else { 0o755 };
+        std::os::unix::fs::PermissionsExt::set_mode(&mut rights, mode);
+        std::fs::set_permissions(place.directory.path(), rights).unwrap();
+    };
+    rights(true);
+    let is_superuser = std::fs::write(place.directory.path().join("probe"), "").is_ok();
+    let opened = SqliteStore::open(place.path(), &OpenOptions::default());
+    let looked = SqliteStore::open(place.path(), &only_read()).and_then(|store| store.list(1));
+    rights(false);
+    assert_eq!(looked, Ok(Vec::new()));
+    if is_superuser {
+        return;
+    }
+    let error = opened.unwrap_err();
+    assert!(matches!(&error, StoreError::Io { why, .. } if why.contains("jackline.db")), "{error}");
+}

@@ -1,4 +1,5 @@
 //! What every store must do. The bodies know the port only, so that a shared suite can take over.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
 
@@ -139,10 +140,10 @@ async fn the_first_result_of_a_call_wins() {
 }
 
 fn tool_text(message: &Message) -> String {
-    match &message.body {
-        MessageBody::Tool { content, success: false, .. } => content.to_string(),
-        other => panic!("{other:?} is no failed result"),
-    }
+    let MessageBody::Tool { content, success: false, .. } = &message.body else {
+        panic!("{message:?} is no failed result");
+    };
+    content.to_string()
 }
 
 #[tokio::test]
@@ -312,10 +313,10 @@ async fn a_call_is_decided_once() {
     let words = PostedVerdict::Answer { text: "yes".into() };
     assert!(is_refused(store.post(&op, decided(Some("b"), words), 2_000), "wants approval"));
 
-    let marks = match store.approval(&op).unwrap().unwrap().question {
-        ApprovalQuestion::Calls(calls) => calls.iter().map(|call| call.decided).collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
+    let ApprovalQuestion::Calls(calls) = store.approval(&op).unwrap().unwrap().question else {
+        panic!("the question has changed");
     };
+    let marks: Vec<_> = calls.iter().map(|call| call.decided).collect();
     assert_eq!(marks, [true, false]);
     assert_eq!(store.inbox(&op).unwrap(), [(posted, approve("a"))]);
 }

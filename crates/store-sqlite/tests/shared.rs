@@ -1,4 +1,5 @@
 //! Several handles and several processes on one file.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod common;
 

@@ -16,7 +16,9 @@ use super::turn::Turn;
 use super::unit::{SettledCall, Stop};
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
-use crate::machine::{EffectId, FailureKind, Folded, ModelFailure, Reply, State, StateKind, StepOutcome, What};
+use crate::machine::{
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind, StepOutcome, What,
+};
 
 impl Operation {
     /// Takes in what an effect came to.
@@ -33,7 +35,8 @@ impl Operation {
             Done::Replied(id, reply) => self.model_replied(id, *reply),
             Done::ModelFailed(id, fault) => self.model_failed(id, *fault),
             Done::Unit(id, Ok(stop)) => self.unit_stopped(id, stop),
-            Done::Unit(_, Err(fault)) => Err(RunError::Call(fault)),
+            Done::ChildCleared(id, Ok(stop)) => self.child_cleared(id, stop),
+            Done::Unit(_, Err(fault)) | Done::ChildCleared(_, Err(fault)) => Err(RunError::Call(fault)),
             Done::ChildStarted(id, child, call) => {
                 let Some(ordinal) = call_of(id) else { return Ok(()) };
                 self.calls.insert(ordinal, call);
@@ -107,15 +110,12 @@ impl Operation {
             jitter_permille: self.core.jitter_permille(),
         };
         self.take(What::ModelFailed(id, failure))?;
-        match self.machine.state() {
-            State::WaitingToRetry { until, attempt, .. } => {
-                let (attempt, until) = (attempt + 1, *until);
-                let delay_ms = until.saturating_sub(self.core.clock.now_ms());
-                let error = fault.fault.message;
-                self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
-            }
-            State::ClosingStep(StepOutcome::End(_)) => self.tell(|| Told::ModelError { error: fault.fault }),
-            _other => {}
+        if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
+            let (attempt, delay_ms) = (attempt + 1, until.saturating_sub(self.core.clock.now_ms()));
+            let error = fault.fault.message;
+            self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
+        } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
+            self.tell(|| Told::ModelError { error: fault.fault });
         }
         Ok(())
     }
@@ -158,6 +158,23 @@ impl Operation {
         self.pending.consumed.extend(self.claimed.remove(&settled.ordinal));
         self.conversation.insert(call.place, message, false);
         self.take(What::CallSettled(id, settled.settled))
+    }
+
+    /// The before-hooks were asked again about a sub-agent. `beforeCallAgent` has been fired already,
+    /// so whatever keeps it from starting is told as `onCallAgentError`.
+    fn child_cleared(&mut self, id: EffectId, stop: Stop) -> Result<(), RunError> {
+        let Some(ordinal) = call_of(id) else { return Ok(()) };
+        match stop {
+            Stop::Cleared(_, deliveries) | Stop::Parked(_, deliveries) => {
+                self.note_deliveries(&deliveries);
+                self.start_cleared_child(id, ordinal)
+            }
+            Stop::Settled(mut settled) => {
+                settled.settled.how = SettledHow::NotStarted;
+                self.steps.child_problem.clone_from(&settled.published.result().content);
+                self.settled(id, *settled)
+            }
+        }
     }
 
     fn tool_parked(&self, ordinal: u16, child: Option<jackline_model::OperationId>) {
@@ -234,12 +251,12 @@ impl Operation {
     }
 
     fn status_after_step(&self) -> Status {
-        match self.machine.state() {
-            State::ClosingStep(StepOutcome::Continue(_)) => Status::Running,
-            State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::Human)) => Status::WaitingForHuman,
-            State::ClosingStep(StepOutcome::Park(crate::machine::ParkReason::AsyncTool)) => Status::WaitingForAsyncTool,
-            State::ClosingStep(StepOutcome::End(ending)) => ending.reason.status(),
-            other => other.status(),
+        let State::ClosingStep(outcome) = self.machine.state() else { return self.machine.state().status() };
+        match outcome {
+            StepOutcome::Continue(_) => Status::Running,
+            StepOutcome::Park(ParkReason::Human) => Status::WaitingForHuman,
+            StepOutcome::Park(ParkReason::AsyncTool) => Status::WaitingForAsyncTool,
+            StepOutcome::End(ending) => ending.reason.status(),
         }
     }
 

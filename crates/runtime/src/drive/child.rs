@@ -6,12 +6,21 @@ use jackline_model::{Lineage, OperationId, ThreadId};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::core::RunError;
+use super::core::{Purpose, RunError};
 use super::operation::Operation;
 use super::runtime::first_messages;
 use super::turn::TurnCall;
 use crate::journal::{NewOperation, StoreError};
 use crate::machine::Ordinal;
+
+/// Whether the sub-agent of a call exists already.
+pub(crate) fn exists(parent: &Operation, ordinal: Ordinal) -> Result<bool, RunError> {
+    match parent.core.store.header(&child_id(parent.id(), parent.step(), ordinal)) {
+        Ok(_) => Ok(true),
+        Err(StoreError::NoSuchOperation(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
 
 /// Starts the sub-agent that a call asks for. `Err` is for the model to read.
 pub(crate) fn start(
@@ -57,7 +66,7 @@ pub(crate) fn start(
         Err(error) => return Err(error.into()),
     }
     let ancestors = parent.ancestors();
-    if let Err(error) = parent.core.launch(&id, ancestors, None) {
+    if let Err(error) = parent.core.launch(&id, ancestors, Purpose::Continue, None) {
         return Ok(Err(error.to_string()));
     }
     Ok(Ok(id))

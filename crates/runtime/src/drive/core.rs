@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -114,6 +114,9 @@ impl Ids for RandomIds {
     }
 }
 
+/// Chooses how tokens are counted for a model.
+pub(crate) type CounterFor = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
+
 /// What all operations share.
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
@@ -126,7 +129,7 @@ pub(crate) struct Core {
     pub(crate) models: BTreeMap<String, Arc<dyn Model>>,
     pub(crate) planner: Arc<dyn Planner>,
     pub(crate) blacklist: Arc<Blacklist>,
-    pub(crate) counter: Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>,
+    pub(crate) counter: CounterFor,
     pub(crate) probe: Option<Arc<dyn Probe>>,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) live: Mutex<BTreeMap<OperationId, Live>>,
@@ -136,11 +139,21 @@ pub(crate) struct Core {
     pub(crate) myself: Weak<Core>,
 }
 
+/// Why an operation is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To go on with what it is doing.
+    Continue,
+    /// To open a new episode, if it has ended in a way that allows that.
+    Resume,
+}
+
 /// An operation that this process knows.
 pub(crate) struct Live {
     mailbox: Arc<Mailbox>,
     ancestors: Vec<OperationId>,
     task: Option<Held<()>>,
+    alarm: Option<Held<()>>,
     report: Option<Result<Report, RunError>>,
 }
 
@@ -148,6 +161,7 @@ pub(crate) struct Live {
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
     notify: Notify,
+    is_unread: AtomicBool,
     hold: Mutex<Option<Hold>>,
 }
 
@@ -155,11 +169,13 @@ impl Mailbox {
     /// A virtual clock stands still until the driver has noticed.
     fn ring(&self, clock: &dyn Clock) {
         *self.hold.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock.hold());
+        self.is_unread.store(true, Ordering::Release);
         self.notify.notify_one();
     }
 
     pub(crate) async fn changed(&self) {
         self.notify.notified().await;
+        self.is_unread.store(false, Ordering::Release);
         self.quiet();
     }
 
@@ -170,6 +186,11 @@ impl Mailbox {
 }
 
 impl Live {
+    /// Whether it has ended; only `resume` opens it again.
+    fn has_ended(&self) -> bool {
+        self.task.is_none() && matches!(&self.report, Some(Ok(report)) if report.status.is_terminal())
+    }
+
     /// The operations above, from the root.
     pub(crate) fn ancestors(&self) -> &[OperationId] {
         &self.ancestors
@@ -221,6 +242,7 @@ impl Core {
         &self,
         id: &OperationId,
         ancestors: Vec<OperationId>,
+        purpose: Purpose,
         hooks: Option<Hooks>,
     ) -> Result<(), RunError> {
         if let Some(hooks) = hooks {
@@ -232,6 +254,7 @@ impl Core {
             mailbox: Arc::new(Mailbox::default()),
             ancestors: Vec::new(),
             task: None,
+            alarm: None,
             report: None,
         });
         if !ancestors.is_empty() {
@@ -244,16 +267,16 @@ impl Core {
         entry.report = None;
         let Some(core) = self.myself.upgrade() else { return Ok(()) };
         let (mailbox, ancestors) = (Arc::clone(&entry.mailbox), entry.ancestors.clone());
-        entry.task = Some(spawn_held(&self.clock, false, core.run_one(id.clone(), ancestors, mailbox)));
+        entry.task = Some(spawn_held(&self.clock, false, core.run_one(id.clone(), ancestors, purpose, mailbox)));
         Ok(())
     }
 
     /// Tells the driver of an operation that its inbox has changed; starts one if none runs and the
     /// operation is this process's.
     pub(crate) fn wake(&self, id: &OperationId) -> Result<(), RunError> {
-        let known = self.live().get(id).map(|live| live.ancestors.clone());
+        let known = self.live().get(id).filter(|live| !live.has_ended()).map(|live| live.ancestors.clone());
         match known {
-            Some(ancestors) => self.launch(id, ancestors, None),
+            Some(ancestors) => self.launch(id, ancestors, Purpose::Continue, None),
             None => Ok(()),
         }
     }
@@ -292,16 +315,26 @@ impl Core {
         self.live().get(id)?.report.clone()
     }
 
-    async fn run_one(self: Arc<Self>, id: OperationId, ancestors: Vec<OperationId>, mailbox: Arc<Mailbox>) {
+    async fn run_one(
+        self: Arc<Self>,
+        id: OperationId,
+        ancestors: Vec<OperationId>,
+        purpose: Purpose,
+        mailbox: Arc<Mailbox>,
+    ) {
         let permit = self.slots.acquire().await;
         let parent = ancestors.last().cloned();
         let rounds = Rounds::under(ancestors, id.clone());
         let drive = async {
-            let operation = Operation::open(&self, &id, &rounds, Arc::clone(&mailbox))?;
+            let operation = Operation::open(&self, &id, &rounds, purpose, Arc::clone(&mailbox))?;
             operation.drive().await
         };
         let outcome = AssertUnwindSafe(drive).catch_unwind().await.unwrap_or(Err(RunError::Panicked));
         drop(permit);
+        let (outcome, wake_at) = match outcome {
+            Ok((report, wake_at)) => (Ok(report), wake_at),
+            Err(error) => (Err(error), None),
+        };
         let ended = matches!(&outcome, Ok(report) if report.status.is_terminal());
         if ended {
             self.dispatcher.unregister(&id);
@@ -309,13 +342,31 @@ impl Core {
         if let Some(live) = self.live().get_mut(&id) {
             live.task = None;
             live.report = Some(outcome);
+            live.alarm = wake_at.map(|at| self.alarm(id.clone(), at));
         }
         mailbox.quiet();
+        // Whoever rang while we were leaving found a task that no longer listened.
+        if mailbox.is_unread.swap(false, Ordering::AcqRel) && !ended {
+            let _ = self.wake(&id);
+        }
         if ended && let Some(parent) = parent {
             // Its inbox holds our end since the commit that ended us.
             let _ = self.wake(&parent);
         }
         self.tick();
+    }
+
+    /// Wakes a parked operation when its deadline comes.
+    fn alarm(self: &Arc<Self>, id: OperationId, at: u64) -> Held<()> {
+        let core = Arc::downgrade(self);
+        let sleep = self.clock.sleep_until(at);
+        spawn_held(&self.clock, false, async move {
+            sleep.await;
+            if let Some(core) = core.upgrade() {
+                // A failure to start shows in the next `wait`.
+                let _ = core.wake(&id);
+            }
+        })
     }
 
     /// Tells everybody who waits that something has changed.

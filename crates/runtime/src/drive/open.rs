@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
 use jackline_hooks::Rounds;
-use jackline_model::{MessageBody, OperationId, Status, ToolCall, ToolKey};
+use jackline_model::{MessageBody, OperationId, ToolCall, ToolKey};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
 use super::conversation::Conversation;
-use super::core::{Core, Mailbox, RunError};
+use super::core::{Core, Mailbox, Purpose, RunError};
 use super::facts::{RunFacts, StepFacts};
 use super::operation::Operation;
 use super::pending::Pending;
 use super::stream::Told;
 use super::turn::Turn;
-use crate::journal::{Loaded, decode};
+use crate::journal::{InboxItem, Loaded, decode};
 use crate::machine::{Boundary, Input, Machine, MachineFault, Place, Route, StateKind, What};
 
 impl Operation {
@@ -25,6 +25,7 @@ impl Operation {
         core: &Arc<Core>,
         id: &OperationId,
         rounds: &Rounds,
+        purpose: Purpose,
         mailbox: Arc<Mailbox>,
     ) -> Result<Self, RunError> {
         let fence = core.store.claim(id)?;
@@ -59,7 +60,7 @@ impl Operation {
             claimed: BTreeMap::new(),
             inbox_changed: true,
         };
-        operation.begin()?;
+        operation.begin(purpose)?;
         operation.launch_children()?;
         Ok(operation)
     }
@@ -71,7 +72,7 @@ impl Operation {
         ancestors
     }
 
-    fn begin(&mut self) -> Result<(), RunError> {
+    fn begin(&mut self, purpose: Purpose) -> Result<(), RunError> {
         let kind = self.machine.state().kind();
         let told = Told::OperationStart {
             agent: Arc::clone(&self.run.header.agent),
@@ -81,7 +82,9 @@ impl Operation {
         self.tell(|| told);
         match kind {
             StateKind::Idle => self.take(What::BeginRequested),
-            StateKind::Finished if self.ending().is_some_and(|ending| ending.resumable) => {
+            StateKind::Finished
+                if purpose == Purpose::Resume && self.ending().is_some_and(|ending| ending.resumable) =>
+            {
                 self.take(What::ResumeRequested)
             }
             StateKind::Finished
@@ -104,15 +107,28 @@ impl Operation {
         }
     }
 
-    /// Sub-agents that were running when the process ended go on with their parent.
+    /// Sub-agents whose end is not in our inbox yet go on with their parent. One whose status is
+    /// terminal may still have hooks to ask: its end is posted by the commit that finishes it.
     fn launch_children(&self) -> Result<(), RunError> {
+        let inbox = self.core.store.inbox(self.id())?;
+        let has_ended = |child: &OperationId| {
+            inbox.iter().any(|(_, item)| matches!(item, InboxItem::ChildEnded { child: ended, .. } if ended == child))
+        };
         for slot in self.machine.shared().calls.slots() {
-            let Place::Parked { child: Some(child) } = &slot.place else { continue };
-            let status = self.core.store.header(child)?.summary.status;
-            if matches!(status, Status::Done | Status::Error | Status::Interrupted) {
-                continue;
+            match &slot.place {
+                Place::Parked { child: Some(child) } if !has_ended(child) => {
+                    self.core.launch(child, self.ancestors(), Purpose::Continue, None)?;
+                }
+                Place::Parked { .. }
+                | Place::Open
+                | Place::Queued
+                | Place::Clearing
+                | Place::Running
+                | Place::Refusing
+                | Place::AwaitingHuman
+                | Place::Judging
+                | Place::Settled => {}
             }
-            self.core.launch(child, self.ancestors(), None)?;
         }
         Ok(())
     }

@@ -24,7 +24,9 @@ use super::unit::SettledCall;
 use super::{summarize, unit};
 use crate::journal::{Approval, Fence, InboxId};
 use crate::llm::{ModelFault, ModelReply};
-use crate::machine::{EffectId, Ending, Firing, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What};
+use crate::machine::{
+    Durability, EffectId, Ending, Firing, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
+};
 
 /// An operation in the hands of this process.
 pub(crate) struct Operation {
@@ -64,6 +66,7 @@ pub(crate) enum Done {
     Replied(EffectId, Box<ModelReply>),
     ModelFailed(EffectId, Box<ModelFault>),
     Unit(EffectId, Result<unit::Stop, CallFault>),
+    ChildCleared(EffectId, Result<unit::Stop, CallFault>),
     ChildStarted(EffectId, OperationId, Call),
     HumanAsked(EffectId, Approval),
     Summarized(EffectId, Box<summarize::Done>),
@@ -71,8 +74,9 @@ pub(crate) enum Done {
 }
 
 impl Operation {
-    /// Runs until the operation has ended or waits for somebody outside.
-    pub(crate) async fn drive(mut self) -> Result<Report, RunError> {
+    /// Runs until the operation has ended or waits for somebody outside. Says when it wants to be
+    /// woken, if at all.
+    pub(crate) async fn drive(mut self) -> Result<(Report, Option<u64>), RunError> {
         let result = self.drive_to_rest().await;
         // Whatever happened, what is under way ends with us.
         self.cancel.cancel();
@@ -80,7 +84,7 @@ impl Operation {
             Ok(()) => Err(RunError::Store(error)),
             Err(_) => Ok(()),
         })?;
-        result.map(|()| self.report())
+        result.map(|()| (self.report(), self.machine.next_deadline()))
     }
 
     async fn drive_to_rest(&mut self) -> Result<(), RunError> {
@@ -129,10 +133,7 @@ impl Operation {
         let idle = self.in_flight.is_empty() && !self.inbox_changed;
         match self.machine.state().kind() {
             StateKind::Finished => true,
-            StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => {
-                // Somebody must be there when the deadline comes, and to deliver what is under way.
-                idle && self.machine.next_deadline().is_none()
-            }
+            StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => idle && !self.is_due(),
             StateKind::Idle
             | StateKind::OpeningStep
             | StateKind::Planning
@@ -151,8 +152,11 @@ impl Operation {
         }
     }
 
+    fn is_due(&self) -> bool {
+        self.machine.next_deadline().is_some_and(|due| due <= self.core.clock.now_ms())
+    }
+
     async fn rest(&mut self) -> Result<(), RunError> {
-        use crate::machine::Durability;
         let store = self.core.store.as_ref();
         self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
         Ok(())

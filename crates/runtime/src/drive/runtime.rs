@@ -13,13 +13,13 @@ use tokio::sync::{Semaphore, watch};
 use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
-use super::core::{Core, Ids, Probe, RandomIds, RunError};
+use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
 use crate::permission::Blacklist;
 use crate::planner::{GeneralPlanner, Planner};
-use crate::tokens::{ByteBound, TokenCounter};
+use crate::tokens::TokenCounter;
 
 /// Runs agents.
 ///
@@ -70,7 +70,7 @@ impl Runtime {
             created_at: self.core.clock.now_ms(),
         };
         self.core.store.create(new)?;
-        self.core.launch(&id, Vec::new(), Some(hooks))?;
+        self.core.launch(&id, Vec::new(), Purpose::Continue, Some(hooks))?;
         Ok(Run { core: Arc::clone(&self.core), id })
     }
 
@@ -110,7 +110,7 @@ impl Runtime {
         if !missing.is_empty() {
             return Err(RunError::MissingHooks(missing));
         }
-        self.core.launch(id, Vec::new(), Some(hooks))?;
+        self.core.launch(id, Vec::new(), Purpose::Resume, Some(hooks))?;
         Ok(Run { core: Arc::clone(&self.core), id: id.clone() })
     }
 
@@ -288,7 +288,7 @@ pub struct RuntimeBuilder {
     ids: Arc<dyn Ids>,
     planner: Arc<dyn Planner>,
     blacklist: Blacklist,
-    counter: Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>,
+    counter: CounterFor,
     probe: Option<Arc<dyn Probe>>,
     running_max: usize,
 }
@@ -415,8 +415,6 @@ impl fmt::Debug for RuntimeBuilder {
     }
 }
 
-type CounterFor = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
-
 #[cfg(feature = "tokens")]
 fn default_counter() -> CounterFor {
     Arc::new(|model| Arc::new(crate::tokens::TiktokenCounter::for_model(model)))
@@ -424,7 +422,7 @@ fn default_counter() -> CounterFor {
 
 #[cfg(not(feature = "tokens"))]
 fn default_counter() -> CounterFor {
-    Arc::new(|_| Arc::new(ByteBound))
+    Arc::new(|_| Arc::new(crate::tokens::ByteBound))
 }
 
 /// The messages that a new operation begins with.

@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use jackline_model::Message;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// One message with the wire form that the client made of it.
 #[derive(Debug)]
 pub struct HistoryEntry {
     message: Message,
-    wire: OnceLock<Box<[u8]>>,
+    wire: OnceLock<Box<RawValue>>,
 }
 
 impl HistoryEntry {
@@ -24,8 +25,10 @@ impl HistoryEntry {
     }
 
     /// The wire form; `make` is called the first time only.
-    pub fn wire(&self, make: impl FnOnce(&Message) -> Vec<u8>) -> &[u8] {
-        self.wire.get_or_init(|| make(&self.message).into_boxed_slice())
+    ///
+    /// It belongs to the client that asked first: a run keeps to one client, or makes new entries.
+    pub fn wire(&self, make: impl FnOnce(&Message) -> Box<RawValue>) -> &RawValue {
+        self.wire.get_or_init(|| make(&self.message))
     }
 }
 
@@ -67,7 +70,7 @@ impl FromIterator<Arc<HistoryEntry>> for History {
 #[derive(Debug, Default)]
 pub struct ToolMenu {
     tools: Vec<OfferedTool>,
-    wire: OnceLock<Box<[u8]>>,
+    wire: OnceLock<Box<RawValue>>,
 }
 
 /// One tool as a model sees it.
@@ -93,7 +96,7 @@ impl ToolMenu {
     }
 
     /// The wire form; `make` is called the first time only.
-    pub fn wire(&self, make: impl FnOnce(&[OfferedTool]) -> Vec<u8>) -> &[u8] {
-        self.wire.get_or_init(|| make(&self.tools).into_boxed_slice())
+    pub fn wire(&self, make: impl FnOnce(&[OfferedTool]) -> Box<RawValue>) -> &RawValue {
+        self.wire.get_or_init(|| make(&self.tools))
     }
 }

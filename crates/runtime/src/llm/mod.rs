@@ -1,9 +1,37 @@
 //! Models: the port, the OpenAI-compatible client, the scripted one.
+//!
+//! Absent: retries as such. [`retry`] computes delays; waiting and trying again are transitions of
+//! the machine, so that they are journaled and seen.
 
+#[cfg(feature = "openai")]
+mod decode;
+#[cfg(feature = "openai")]
+mod encode;
+#[cfg(feature = "openai")]
+mod fault;
 mod history;
+#[cfg(feature = "openai")]
+mod limits;
+#[cfg(feature = "openai")]
+mod openai;
 mod port;
+#[cfg(feature = "openai")]
+mod provider_error;
+pub mod retry;
+#[cfg(feature = "openai")]
+mod retry_after;
+#[cfg(feature = "drive")]
+mod scripted;
 
+#[cfg(feature = "openai")]
+pub use encode::{
+    EmptyContent, MessageOrder, OutputLimitField, ReasoningReplay, SchemaDialect, ToolCallIds, WireName, WireSettings,
+};
 pub use history::{History, HistoryEntry, OfferedTool, ToolMenu};
+#[cfg(feature = "openai")]
+pub use openai::{OpenAiConfigError, OpenAiModel, OpenAiModelBuilder, StreamMode};
 pub use port::{
     BoxFuture, Delta, DeltaSink, FinishReason, Model, ModelFault, ModelFaultKind, ModelReply, ModelRequest, RawCall,
 };
+#[cfg(feature = "drive")]
+pub use scripted::{RecordedRequest, ReplyBuilder, ScriptedModel, Turn};

@@ -12,6 +12,7 @@ use crate::repeat::RepeatGuard;
 /// An operation between two steps. The bodies of messages are not here; they are rows of the store.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the fields are those of `Shared`")]
+#[expect(clippy::struct_excessive_bools, reason = "facts of their own; each says what it is about")]
 pub struct Boundary {
     pub stands: Stands,
     pub now: u64,

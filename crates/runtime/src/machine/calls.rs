@@ -117,7 +117,8 @@ impl Calls {
         let mut running = self.slots.iter().filter(|slot| is_active(&slot.place)).count();
         for index in 0..self.slots.len() {
             let slot = &self.slots[index];
-            if running >= usize::from(concurrency) {
+            // A bound of zero would never start anything.
+            if running >= usize::from(concurrency.max(1)) {
                 break;
             }
             if slot.place != Place::Queued || self.lane_is_taken(index) {

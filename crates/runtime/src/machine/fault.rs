@@ -35,6 +35,9 @@ pub enum Problem {
     /// No such call.
     #[error("the turn has no call {0} that can run")]
     UnknownCall(Ordinal),
+    /// The call does not wait for a result from outside.
+    #[error("call {0} does not wait for a result")]
+    NotParked(Ordinal),
     /// A decision without content.
     #[error("nothing was decided")]
     NothingDecided,

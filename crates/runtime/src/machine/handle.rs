@@ -1,12 +1,11 @@
 //! The one door.
 
 use super::boundary::Boundary;
-use super::calls::Place;
 use super::effect::{Effect, EffectKind};
 use super::fault::{MachineFault, Moved, Problem};
 use super::id::{EffectId, Unit, Verb};
-use super::input::{Input, InputKind, What};
-use super::instruction::{Instruction, Ordinal, Refusal};
+use super::input::{Input, InputKind, SettledHow, What};
+use super::instruction::Ordinal;
 use super::state::{Emitted, Settings, Shared, State, StateKind, is_notice};
 use super::table;
 use super::transition::{calls, compact, end, human, model, step};
@@ -60,7 +59,7 @@ impl Machine {
             return Ok(Moved::Stale);
         }
         if let Some(effect) = answers.and_then(|id| self.shared.open.get(&id))
-            && !fits(effect, kind)
+            && !fits(effect, &input.what)
         {
             self.state = State::Failed;
             return Err(fault(format!("{:?} cannot be answered so", effect.kind())));
@@ -75,17 +74,19 @@ impl Machine {
         if let Some(id) = answers {
             self.shared.open.remove(&id);
         }
+        let before = (self.shared.now, self.shared.emitted);
         self.shared.now = self.shared.now.max(input.at);
         self.shared.emitted = Emitted::default();
-        self.at_boundary = from == StateKind::ClosingStep && kind == InputKind::HookAnswered;
         // `Failed` stays behind if a transition returns early.
         match self.transition(input.what) {
             Ok(next) => {
                 self.state = next;
+                self.at_boundary = from == StateKind::ClosingStep && kind == InputKind::HookAnswered;
                 Ok(Moved::Row(row))
             }
             Err((back, problem)) if kind.is_request() => {
                 self.state = back;
+                (self.shared.now, self.shared.emitted) = before;
                 Ok(Moved::Refused(problem))
             }
             Err((_, problem)) => Err(fault(problem.to_string())),
@@ -196,19 +197,14 @@ impl Machine {
             }
             (State::WaitingForHuman, What::DeadlineReached) => human::expired(shared),
             (State::WaitingForAsyncTool, What::AnswerArrived { call, child }) => {
-                if !matches!(shared.calls.slot(call).map(|slot| &slot.place), Some(Place::Parked { .. })) {
-                    return Err((State::WaitingForAsyncTool, Problem::UnknownCall(call)));
-                }
-                child.iter().for_each(|child| shared.totals.add_child(child));
-                shared.calls.put(call, Place::Judging);
-                shared.emit_for_call(call, Verb::Judge, Effect::Judge(call));
-                State::WaitingForAsyncTool
+                calls::answered(shared, call, child.as_ref())
+                    .map_err(|problem| (State::WaitingForAsyncTool, problem))?
             }
             (State::WaitingForAsyncTool, What::CallSettled(id, settled)) => {
                 calls::note_settled(shared, ordinal(id), &settled);
-                unpark(shared)
+                calls::unpark(shared)
             }
-            (State::WaitingForAsyncTool, What::DeadlineReached) => give_up_parked(shared),
+            (State::WaitingForAsyncTool, What::DeadlineReached) => calls::give_up_parked(shared),
             (State::Draining { report, until }, What::NoticeDelivered(_)) => end::drained(shared, report, until),
             (State::Draining { report, .. }, What::DeadlineReached) => end::drain_expired(shared, report),
             (State::Completing(report), What::HookAnswered(_)) => end::completed(shared, report),
@@ -242,34 +238,27 @@ fn stop(shared: &mut Shared, state: State) -> State {
         State::WaitingForAsyncTool => {
             shared.stop_requested = true;
             shared.cancel();
-            unpark(shared)
+            calls::unpark(shared)
         }
-        other => {
+        busy @ (State::OpeningStep
+        | State::Planning
+        | State::CallingModel { .. }
+        | State::AskingHuman
+        | State::AnnouncingCompaction(_)
+        | State::Summarizing(_)
+        | State::ClosingCompaction { .. }
+        | State::ClosingStep(_)) => {
             shared.stop_requested = true;
             shared.cancel();
-            other
+            busy
         }
+        // The table has no row for these.
+        ended @ (State::Draining { .. }
+        | State::Completing(_)
+        | State::ReportingError(_)
+        | State::Finished(_)
+        | State::Failed) => ended,
     }
-}
-
-/// A parked run goes on when nothing is parked any more, or when it is stopped and nothing is judged.
-fn unpark(shared: &mut Shared) -> State {
-    if shared.calls.is_busy() || (shared.calls.any_parked() && !shared.stop_requested) {
-        return State::WaitingForAsyncTool;
-    }
-    shared.async_until = None;
-    shared.phase = step::phase_after_calls(&shared.calls);
-    step::open(shared)
-}
-
-/// The time for parked results is over: what has not come will not be taken.
-fn give_up_parked(shared: &mut Shared) -> State {
-    let late = shared.calls.which(|place| matches!(place, Place::Parked { .. }));
-    shared.async_until = None;
-    shared.cancel();
-    let refused = late.into_iter().map(|call| (call, Refusal::TimedOut)).collect();
-    shared.plan = [Instruction::ResolveBlockedTools(refused)].into();
-    step::open(shared)
 }
 
 /// Only effects about calls are answered by inputs about calls, as `fits` has checked.
@@ -281,18 +270,37 @@ fn ordinal(id: EffectId) -> Ordinal {
 }
 
 /// Which answers an effect can have.
-fn fits(effect: &Effect, answer: InputKind) -> bool {
+fn fits(effect: &Effect, what: &What) -> bool {
+    let answer = what.kind();
+    if let What::CallSettled(_, settled) = what {
+        return settled_fits(effect.kind(), settled.how);
+    }
     match effect.kind() {
         EffectKind::FireHook if is_notice(effect) => answer == InputKind::NoticeDelivered,
         EffectKind::FireHook => answer == InputKind::HookAnswered,
         EffectKind::Plan => matches!(answer, InputKind::Planned | InputKind::PlanFailed),
         EffectKind::CallModel => matches!(answer, InputKind::ModelReplied | InputKind::ModelFailed),
-        EffectKind::Clear => matches!(answer, InputKind::CallCleared | InputKind::CallSettled),
-        EffectKind::Run => matches!(answer, InputKind::CallSettled | InputKind::CallParked),
-        EffectKind::Judge | EffectKind::Refuse => answer == InputKind::CallSettled,
-        EffectKind::StartChild => matches!(answer, InputKind::ChildStarted | InputKind::CallSettled),
+        EffectKind::Clear => answer == InputKind::CallCleared,
+        EffectKind::Run => answer == InputKind::CallParked,
+        EffectKind::StartChild => answer == InputKind::ChildStarted,
         EffectKind::AskHuman => answer == InputKind::HumanAsked,
         EffectKind::Summarize => matches!(answer, InputKind::Summarized | InputKind::SummaryFailed),
-        EffectKind::Cancel => false,
+        // A result answers the first two, as `settled_fits` says; nothing answers the third.
+        EffectKind::Judge | EffectKind::Refuse | EffectKind::Cancel => false,
+    }
+}
+
+/// How the result of an effect can come about. The hooks that hear of it depend on this.
+fn settled_fits(effect: EffectKind, how: SettledHow) -> bool {
+    match how {
+        // A call that is run again after a crash is cleared again first.
+        SettledHow::Mocked | SettledHow::Denied => matches!(effect, EffectKind::Clear | EffectKind::Run),
+        SettledHow::Ran | SettledHow::Threw => effect == EffectKind::Run,
+        SettledHow::Answered => effect == EffectKind::Judge,
+        // After `beforeCallAgent`, one of `afterCallAgent` and `onCallAgentError` must follow.
+        SettledHow::NotStarted => effect == EffectKind::StartChild,
+        SettledHow::Refused | SettledHow::Aborted => {
+            matches!(effect, EffectKind::Clear | EffectKind::Run | EffectKind::Judge | EffectKind::Refuse)
+        }
     }
 }

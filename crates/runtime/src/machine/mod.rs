@@ -6,6 +6,7 @@
 
 mod boundary;
 mod calls;
+pub mod draw;
 mod effect;
 mod fault;
 mod firing;

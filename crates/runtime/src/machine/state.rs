@@ -187,6 +187,7 @@ impl Default for Settings {
 
 /// What an operation carries from state to state.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts of their own; each says what it is about")]
 pub struct Shared {
     /// The settings.
     pub settings: Settings,

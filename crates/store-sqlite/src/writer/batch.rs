@@ -181,3 +181,25 @@ const UPDATE_SUMMARY: &str = "UPDATE operations SET status = ?2, reason = ?3, st
                               updated_at = ?11 WHERE key = ?1";
 
 const WRITE: &str = "write";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_body_is_stored_once_for_all_rows_that_need_it() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../schema.sql")).unwrap();
+        let archived = Archived { blob: "hash".into(), text: "the whole text".into() };
+        write_blob(&connection, 1, 4, &archived).unwrap();
+        write_blob(&connection, 2, 9, &archived).unwrap();
+
+        let found = crate::read::blob(&connection, &"hash".into()).unwrap();
+        assert_eq!(found.as_deref(), Some("the whole text"));
+        let count = |table: &str| {
+            let sql = format!("SELECT count(*) FROM {table}");
+            connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        assert_eq!((count("blobs"), count("blob_refs")), (1, 2));
+    }
+}

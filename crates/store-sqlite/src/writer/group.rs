@@ -47,3 +47,62 @@ impl Group {
         self.batches.len() >= limits::GROUP_BATCHES_MAX || self.flushes.len() >= limits::GROUP_BATCHES_MAX
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use jackline_runtime::journal::Fence;
+
+    use super::*;
+
+    fn append() -> Command {
+        Command::Append(Box::new(Batch {
+            operation: "op".into(),
+            fence: Fence(1),
+            record: String::new(),
+            boundary: false,
+            rows: Vec::new(),
+            fold: None,
+            approval: None,
+            approval_closed: false,
+            consumed: Vec::new(),
+            posts: Vec::new(),
+            summary: None,
+        }))
+    }
+
+    fn flush(full: bool) -> Command {
+        Command::Flush(Flush { operation: None, full, reply: Box::new(drop) })
+    }
+
+    #[test]
+    fn a_group_takes_what_is_queued_and_no_more_than_its_bound() {
+        let (queue, commands) = sync_channel(200);
+        (0..99).for_each(|_| queue.send(append()).unwrap());
+        let mut group = Group::default();
+        assert!(group.fill(append(), &commands).is_none());
+        assert_eq!(group.batches.len(), limits::GROUP_BATCHES_MAX);
+        assert!(!group.is_gate());
+    }
+
+    #[test]
+    fn a_waiter_closes_the_group_behind_what_is_queued() {
+        let (queue, commands) = sync_channel(200);
+        [append(), flush(true), append()].into_iter().for_each(|command| queue.send(command).unwrap());
+        let mut group = Group::default();
+        assert!(group.fill(flush(false), &commands).is_none());
+        assert_eq!((group.batches.len(), group.flushes.len(), group.is_gate()), (2, 2, true));
+    }
+
+    #[test]
+    fn a_request_of_its_own_comes_after_the_group() {
+        let (queue, commands) = sync_channel(200);
+        let claim = Request::Claim { operation: "op".into(), reply: Box::new(drop) };
+        queue.send(Command::Alone(claim)).unwrap();
+        queue.send(append()).unwrap();
+        let mut group = Group::default();
+        assert!(matches!(group.fill(append(), &commands), Some(Request::Claim { .. })));
+        assert_eq!(group.batches.len(), 1);
+    }
+}

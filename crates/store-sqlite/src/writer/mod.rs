@@ -101,7 +101,8 @@ impl Writer {
         receiver.await.unwrap_or_else(|_| Err(writer_gone()))
     }
 
-    /// Lets a reader see what was appended. Errors are for those who appended.
+    /// Lets a reader see what was appended; it waits for a commit if there is anything. Errors are
+    /// for those who appended.
     pub(crate) fn settle(&self) {
         if self.ledger.has_queued() {
             let flush = |reply| Command::Flush(Flush { operation: None, full: false, reply });
@@ -147,5 +148,43 @@ impl Drop for Writer {
             // A panic of the thread was reported to everybody who waited.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::Receiver;
+
+    use super::*;
+
+    /// A writer whose thread takes one command and dies.
+    fn dying() -> Writer {
+        let (queue, commands): (_, Receiver<Command>) = sync_channel(limits::QUEUE_MAX);
+        let thread = std::thread::spawn(move || drop(commands.recv()));
+        Writer { queue: Some(queue), thread: Some(thread), ledger: Arc::default() }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_thread_that_dies_gets_an_error() {
+        assert_eq!(dying().flush(&"op".into(), true).await, Err(writer_gone()));
+        assert_eq!(dying().claim(&"op".into()), Err(writer_gone()));
+        assert_eq!(dying().post(&"op".into(), InboxItem::Stop, 0), Err(writer_gone()));
+    }
+
+    #[test]
+    fn a_reader_of_a_dead_writer_reads_on() {
+        let writer = dying();
+        writer.ledger.queued();
+        writer.settle();
+        assert!(writer.ledger.has_queued());
+    }
+
+    #[tokio::test]
+    async fn a_request_after_the_death_is_refused_at_once() {
+        let mut writer = dying();
+        writer.flush(&"op".into(), false).await.unwrap_err();
+        writer.thread.take().unwrap().join().unwrap();
+        assert_eq!(writer.flush(&"op".into(), false).await, Err(writer_gone()));
+        assert_eq!(writer.release(&"op".into(), Fence(1)), Err(writer_gone()));
     }
 }

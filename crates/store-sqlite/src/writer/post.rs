@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::batch::{execute, no_such};
 use crate::error::Doing;
 use crate::read::{OpenRequest, open_request};
-use crate::rows::{from_column, to_column, word};
+use crate::rows::{from_column, word};
 use crate::stored::{encode_item, encode_question};
 
 /// Puts an item into an inbox if it fits what is stored.
@@ -95,7 +95,7 @@ fn decide(connection: &Connection, op: i64, decisions: &[PostedDecision], now: u
     execute(
         connection,
         "UPDATE approvals SET question = ?2, answered = ?3 WHERE key = ?1",
-        params![to_column(from_column(request.key)), encode_question(&request.approval.question), request.answered],
+        params![request.key, encode_question(&request.approval.question), request.answered],
     )
 }
 

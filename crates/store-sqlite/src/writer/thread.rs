@@ -132,7 +132,7 @@ impl WriterThread {
             Request::Release { operation, fence, reply } => {
                 let released =
                     self.transact(false, |transaction| operations::release(transaction, &owner, &operation, fence));
-                if released.is_ok() {
+                if matches!(released, Ok(()) | Err(StoreError::LostOwnership(_))) {
                     self.ledger.let_go(&operation);
                 }
                 reply(released);

@@ -1,5 +1,6 @@
 //! What the tests of the store share: small values with sensible content.
 #![expect(dead_code, reason = "every test file uses a part of it")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use std::path::{Path, PathBuf};
 

@@ -11,6 +11,7 @@ use crate::machine::{
     Instruction, ModelFailure, Phase, Place, Refusal, Reply, Route, Settled, SettledHow, Stands, StepSummary, Unit,
     Verb, What,
 };
+use crate::repeat::{ResultDigest, Signature};
 
 const GOLDEN: &str = include_str!("../../../tests/golden/records-v1.jsonl");
 
@@ -101,15 +102,6 @@ fn records_of_the_first_version_are_still_read() {
         assert_eq!(decode(line).unwrap(), batches.next().expect("a batch for each line"), "{line}");
     }
     assert!(batches.next().is_none(), "a line for each batch");
-}
-
-/// Prints what to add to the golden file: `cargo test golden_lines -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints the lines of the golden file; it checks nothing"]
-fn golden_lines() {
-    for batch in golden() {
-        println!("{}", encode(&batch));
-    }
 }
 
 #[test]
@@ -371,7 +363,10 @@ fn boundaries() -> Vec<Boundary> {
 }
 
 fn bare(route: Route) -> CallSlot {
-    CallSlot { facts: CallFacts { lane: 0, route, side_effect: SideEffect::Pure, signature: 0 }, place: Place::Open }
+    CallSlot {
+        facts: CallFacts { lane: 0, route, side_effect: SideEffect::Pure, signature: Signature(0) },
+        place: Place::Open,
+    }
 }
 
 fn blank() -> Boundary {
@@ -418,11 +413,11 @@ fn totals() -> Totals {
 
 fn settled(how: SettledHow) -> Settled {
     let fine = how == SettledHow::Ran;
-    Settled { how, success: fine, stop: !fine, cost: NanoDollars(i64::from(!fine)), digest: 0x1234_5678_9abc_def0 }
+    Settled { how, success: fine, stop: !fine, cost: NanoDollars(i64::from(!fine)), digest: ResultDigest(0x1234_5678) }
 }
 
 fn facts() -> CallFacts {
-    CallFacts { lane: 3, route: Route::Tool, side_effect: SideEffect::Effect, signature: u64::MAX - 7 }
+    CallFacts { lane: 3, route: Route::Tool, side_effect: SideEffect::Effect, signature: Signature(u32::MAX - 7) }
 }
 
 fn fault(attribution: FaultAttribution) -> Fault {

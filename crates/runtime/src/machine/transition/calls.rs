@@ -1,6 +1,6 @@
 //! Calls: queueing, clearing, running, settling.
 
-use jackline_model::OperationId;
+use jackline_model::{OperationId, Totals};
 
 use super::step;
 use crate::machine::calls::Place;
@@ -9,7 +9,7 @@ use crate::machine::fault::Problem;
 use crate::machine::firing::Moment;
 use crate::machine::id::Verb;
 use crate::machine::input::{Route, Settled};
-use crate::machine::instruction::{Ordinal, Refusal};
+use crate::machine::instruction::{Instruction, Ordinal, Refusal};
 use crate::machine::state::{Shared, State};
 
 /// Queues calls and starts those that have room.
@@ -85,6 +85,53 @@ pub(in crate::machine) fn child_started(shared: &mut Shared, call: Ordinal, chil
     shared.fire(Moment::ChildStarted, Firing::AfterCallAgent { call, child: child.clone() });
     shared.calls.put(call, Place::Parked { child: Some(child) });
     proceed(shared)
+}
+
+/// The result of a parked call is here; the after-hooks judge it.
+pub(in crate::machine) fn answered(
+    shared: &mut Shared,
+    call: Ordinal,
+    child: Option<&Totals>,
+) -> Result<State, Problem> {
+    let is_parked = matches!(shared.calls.slot(call).map(|slot| &slot.place), Some(Place::Parked { .. }));
+    // A plan made while the run is parked is the end of its patience: see `give_up_parked`.
+    if !is_parked || !shared.plan.is_empty() {
+        return Err(Problem::NotParked(call));
+    }
+    child.into_iter().for_each(|child| shared.totals.add_child(child));
+    shared.calls.put(call, Place::Judging);
+    shared.emit_for_call(call, Verb::Judge, Effect::Judge(call));
+    Ok(State::WaitingForAsyncTool)
+}
+
+/// A parked run goes on when nothing is parked any more, or when it is stopped or out of time and
+/// nothing is judged.
+pub(in crate::machine) fn unpark(shared: &mut Shared) -> State {
+    let waits = shared.calls.any_parked() && !shared.stop_requested && shared.plan.is_empty();
+    if shared.calls.is_busy() || waits {
+        return State::WaitingForAsyncTool;
+    }
+    shared.async_until = None;
+    shared.phase = step::phase_after_calls(&shared.calls);
+    step::open(shared)
+}
+
+/// The time for parked results is over: what has not come will not be taken. What is being judged
+/// has come.
+pub(in crate::machine) fn give_up_parked(shared: &mut Shared) -> State {
+    let late = shared.calls.which(|place| matches!(place, Place::Parked { .. }));
+    shared.async_until = None;
+    if late.is_empty() {
+        return unpark(shared);
+    }
+    shared.cancel();
+    let refused = late.into_iter().map(|call| (call, Refusal::TimedOut)).collect();
+    shared.plan = [Instruction::ResolveBlockedTools(refused)].into();
+    let deferred = std::mem::take(&mut shared.deferred_approval);
+    if !deferred.is_empty() {
+        shared.plan.push_back(Instruction::RequestHumanApprove(deferred));
+    }
+    unpark(shared)
 }
 
 fn proceed(shared: &mut Shared) -> State {

@@ -62,10 +62,15 @@ pub(in crate::machine) fn closed(shared: &mut Shared, compaction: Compaction, fa
         shared.ending = Some(Ending::failed(Reason::ContextOverflow, overflow(compaction)));
         return step::close(shared);
     }
-    if compaction.for_retry {
-        return model::ask(shared, 1, true);
+    if !compaction.for_retry {
+        return step::close(shared);
     }
-    step::close(shared)
+    // The summary has its price too.
+    if let Some(reason) = model::exhausted(shared) {
+        shared.ending = Some(Ending::because(reason));
+        return step::close(shared);
+    }
+    model::ask(shared, 1, true)
 }
 
 fn cancelled() -> Fault {

@@ -53,6 +53,9 @@ pub(in crate::machine) fn resume(shared: &mut Shared, report: &Ending) -> Result
     shared.stop_requested = false;
     shared.stop_by_tool = false;
     shared.force_finish = false;
+    // A question that nobody answered died with the episode that asked it.
+    shared.question = false;
+    shared.expires_at = None;
     shared.doom = None;
     shared.ending = None;
     shared.episode_base = shared.steps_done;

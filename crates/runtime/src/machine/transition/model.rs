@@ -35,7 +35,7 @@ pub(in crate::machine) fn exhausted(shared: &Shared) -> Option<Reason> {
 
 pub(in crate::machine) fn ask(shared: &mut Shared, attempt: u16, compressed: bool) -> State {
     let with_tools = !shared.force_finish;
-    let name = attempt - 1 + u16::from(compressed) * shared.settings.model_attempts_max;
+    let name = attempt - 1 + u16::from(compressed) * shared.settings.model_attempts_max.max(1);
     shared.emit(Unit::Model, Verb::Ask, name, Effect::CallModel { with_tools });
     State::CallingModel { attempt, compressed }
 }
@@ -55,7 +55,7 @@ pub(in crate::machine) fn replied(shared: &mut Shared, reply: &Reply) -> State {
         shared.phase = Phase::HumanAbort;
         return step::close(shared);
     }
-    shared.unresolved_rounds = if reply.unresolved { shared.unresolved_rounds + 1 } else { 0 };
+    shared.unresolved_rounds = if reply.unresolved { shared.unresolved_rounds.saturating_add(1) } else { 0 };
     let signatures: Vec<Signature> = facts.iter().map(|facts| facts.signature).collect();
     let repeats = shared.repeat.note_turn(&signatures) == RepeatVerdict::Stop;
     shared.doom = doom(shared, repeats);

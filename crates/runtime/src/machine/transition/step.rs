@@ -63,6 +63,10 @@ pub(in crate::machine) fn planned(shared: &mut Shared, plan: Vec<Instruction>) -
 
 /// No plan, or one that leaves calls open: the run fails, and the calls get their answers first.
 pub(in crate::machine) fn plan_failed(shared: &mut Shared, fault: Fault) -> State {
+    // A planner that was cancelled has not failed.
+    if shared.stop_requested {
+        return abort_open_calls(shared);
+    }
     shared.ending = Some(Ending::failed(Reason::Error, fault));
     let open = shared.calls.which(|place| *place == Place::Open);
     shared.plan = VecDeque::new();
@@ -91,6 +95,8 @@ pub(in crate::machine) fn advance(shared: &mut Shared) -> State {
 /// Starts one instruction. `None`: it needs no state of its own, or has only queued calls.
 fn perform(shared: &mut Shared, instruction: Instruction) -> Option<State> {
     let parked = shared.calls.any_parked();
+    let waits = parked || !shared.calls.awaiting_human().is_empty();
+    let ends = shared.stop_by_tool || shared.ending.is_some();
     match instruction {
         Instruction::CallTool(call) | Instruction::CallAgent(call) => calls::queue(shared, &[call]),
         Instruction::CallToolsBatch(batch) => calls::queue(shared, &batch),
@@ -109,13 +115,13 @@ fn perform(shared: &mut Shared, instruction: Instruction) -> Option<State> {
             }
             shared.deferred_approval = asked;
         }
-        // Behind a parked call nothing else is done; the next plan decides anew.
+        // Behind a call without a result nothing else is done; the next plan decides anew.
+        Instruction::Finish { .. } if waits => {}
         Instruction::CallLlm
         | Instruction::CompressContext { .. }
-        | Instruction::Finish { .. }
         | Instruction::RequestHumanPrompt { .. }
         | Instruction::RequestHumanSelect { .. }
-            if parked => {}
+            if waits || ends => {}
         Instruction::RequestHumanApprove(asked) => return Some(human::ask(shared, Question::Approve(asked))),
         Instruction::RequestHumanPrompt { prompt } => return Some(human::ask(shared, Question::Prompt { prompt })),
         Instruction::RequestHumanSelect { prompt, options } => {
@@ -134,7 +140,10 @@ fn perform(shared: &mut Shared, instruction: Instruction) -> Option<State> {
 
 /// The work of the step is done: says what becomes of the run and asks the hooks of `afterStep`.
 pub(in crate::machine) fn close(shared: &mut Shared) -> State {
-    if shared.stop_requested && !shared.calls.unsettled().is_empty() {
+    // Whatever ends the run, no call is left without a result. Those of an answer that came in this
+    // step get theirs in the next: a name stands for one call of a step.
+    let ends = shared.stop_requested || shared.ending.is_some();
+    if ends && !shared.called_model && !shared.calls.unsettled().is_empty() {
         return abort_open_calls(shared);
     }
     let outcome = outcome(shared);
@@ -149,6 +158,8 @@ pub(in crate::machine) fn close(shared: &mut Shared) -> State {
 /// The hooks of `afterStep` have answered.
 pub(in crate::machine) fn closed(shared: &mut Shared, outcome: StepOutcome) -> State {
     shared.plan.clear();
+    shared.called_model = false;
+    shared.ran_tools = false;
     shared.step += 1;
     // Not in `open`: what fires while the run is parked belongs to the next step already.
     shared.firings = 0;
@@ -199,7 +210,7 @@ fn outcome(shared: &mut Shared) -> StepOutcome {
     if let Some(ending) = shared.ending.take() {
         return StepOutcome::End(ending);
     }
-    if shared.stop_requested {
+    if shared.stop_requested && shared.calls.unsettled().is_empty() {
         return StepOutcome::End(Ending::because(Reason::Interrupted));
     }
     if shared.calls.any_parked() {
@@ -231,14 +242,20 @@ fn summary(shared: &Shared, outcome: &StepOutcome) -> StepSummary {
     }
 }
 
-/// Every open call must be covered once, by an instruction that fits it; nothing follows an
-/// instruction that ends the step.
+/// Every open call must be covered once, by an instruction that fits it; a person is asked once at
+/// most; nothing follows an instruction that ends the step.
 pub(in crate::machine) fn check_plan(calls: &Calls, plan: &[Instruction]) -> Result<(), String> {
     let Some((_, before_last)) = plan.split_last() else {
         return Err("the plan is empty".to_owned());
     };
     if let Some(early) = before_last.iter().find(|instruction| ends_step(instruction)) {
         return Err(format!("`{}` must be the last instruction", early.name()));
+    }
+    if plan.iter().filter(|instruction| asks_human(instruction)).count() > 1 {
+        return Err("a step asks a person one thing".to_owned());
+    }
+    if plan.iter().any(|instruction| *instruction == Instruction::RequestHumanApprove(Vec::new())) {
+        return Err("`request_human_approve` names no call".to_owned());
     }
     let mut covered: Vec<Ordinal> = Vec::new();
     for instruction in plan {
@@ -271,6 +288,22 @@ fn check_cover(calls: &Calls, instruction: &Instruction, call: Ordinal) -> Resul
         | Instruction::Finish { .. } => true,
     };
     if fits { Ok(()) } else { Err(format!("`{}` does not fit call {call}", instruction.name())) }
+}
+
+fn asks_human(instruction: &Instruction) -> bool {
+    match instruction {
+        Instruction::RequestHumanApprove(_)
+        | Instruction::RequestHumanPrompt { .. }
+        | Instruction::RequestHumanSelect { .. } => true,
+        Instruction::CallLlm
+        | Instruction::CallTool(_)
+        | Instruction::CallToolsBatch(_)
+        | Instruction::CallAgent(_)
+        | Instruction::CompressContext { .. }
+        | Instruction::ResolveBlockedTools(_)
+        | Instruction::ResolveAbortedTools(_)
+        | Instruction::Finish { .. } => false,
+    }
 }
 
 fn ends_step(instruction: &Instruction) -> bool {

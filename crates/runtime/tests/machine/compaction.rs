@@ -1,0 +1,145 @@
+//! Compression of the history.
+
+use jackline_model::{NanoDollars, Reason};
+use jackline_runtime::machine::{FailureKind, Instruction, Settings, StateKind, What};
+
+use crate::drive::{Run, drive, fails, fault, folded, plan, says, stop, to};
+
+const FOLD: Instruction = Instruction::CompressContext { messages: 10, tokens: 90_000 };
+
+fn failing(run: &mut Run, plan_name: &'static str, fold_name: &'static str) {
+    run.go_on([to(plan_name, plan([FOLD])), to(fold_name, |id| What::SummaryFailed(id, fault("too_long")))]);
+}
+
+#[test]
+fn a_compression_is_announced_made_and_closed() {
+    let run = drive(Settings::default(), [to("s0.step.plan", plan([FOLD])), to("s0.compact.summarize", folded())]);
+    let expected = [
+        "s0.h1.fire beforeStep",
+        "s0.step.plan user_input",
+        "s0.h2.fire beforeCompact",
+        "s0.compact.summarize",
+        "s0.h3.fire afterCompact",
+        "s0.h4.fire afterStep",
+        "s1.h1.fire beforeStep",
+        "s1.step.plan compression_result",
+    ];
+    assert_eq!(run.asked, expected);
+    assert_eq!(run.totals().cost, NanoDollars(1_000), "the summary has its price");
+}
+
+#[test]
+fn one_failure_goes_on_uncompressed_the_second_in_a_row_ends_the_run() {
+    let mut run = drive(Settings::default(), []);
+    failing(&mut run, "s0.step.plan", "s0.compact.summarize");
+    assert_eq!(run.machine.state().kind(), StateKind::Planning);
+    run.news();
+    failing(&mut run, "s1.step.plan", "s1.compact.summarize");
+    let expected = [
+        "s1.h2.fire beforeCompact",
+        "s1.compact.summarize",
+        "s1.h3.fire onCompactError",
+        "s1.h4.fire afterStep error (context_overflow)",
+        "s2.h1.fire onComplete",
+        "s2.h2.fire onError",
+    ];
+    assert_eq!(run.asked, expected);
+    assert_eq!(run.stands(), "finished: context_overflow (context_overflow)");
+}
+
+#[test]
+fn a_compression_that_works_starts_the_count_of_failures_anew() {
+    let mut run = drive(Settings::default(), []);
+    failing(&mut run, "s0.step.plan", "s0.compact.summarize");
+    run.go_on([to("s1.step.plan", plan([FOLD])), to("s1.compact.summarize", folded())]);
+    failing(&mut run, "s2.step.plan", "s2.compact.summarize");
+    assert_eq!(run.machine.state().kind(), StateKind::Planning);
+}
+
+#[test]
+fn a_request_that_is_too_long_is_compressed_and_asked_again_in_the_same_step() {
+    let mut run = drive(
+        Settings::default(),
+        [
+            to("s0.step.plan", plan([Instruction::CallLlm])),
+            to("s0.model.ask", fails(FailureKind::ContextOverflow)),
+            to("s0.compact.summarize", folded()),
+        ],
+    );
+    let expected = [
+        "s0.model.ask",
+        "s0.h2.fire beforeCompact",
+        "s0.compact.summarize",
+        "s0.h3.fire afterCompact",
+        "s0.model.ask.6",
+    ];
+    assert_eq!(run.asked[2..], expected);
+    run.go_on([to("s0.model.ask.6", says())]);
+    assert_eq!(run.machine.state().kind(), StateKind::Planning);
+}
+
+#[test]
+fn a_request_that_is_still_too_long_ends_the_run() {
+    let run = drive(
+        Settings::default(),
+        [
+            to("s0.step.plan", plan([Instruction::CallLlm])),
+            to("s0.model.ask", fails(FailureKind::ContextOverflow)),
+            to("s0.compact.summarize", folded()),
+            to("s0.model.ask.6", fails(FailureKind::ContextOverflow)),
+        ],
+    );
+    assert_eq!(run.stands(), "finished: context_overflow (provider_down)");
+}
+
+#[test]
+fn a_request_that_is_too_long_and_cannot_be_compressed_ends_the_run() {
+    let run = drive(
+        Settings::default(),
+        [
+            to("s0.step.plan", plan([Instruction::CallLlm])),
+            to("s0.model.ask", fails(FailureKind::ContextOverflow)),
+            to("s0.compact.summarize", |id| What::SummaryFailed(id, fault("nothing_to_fold"))),
+        ],
+    );
+    assert_eq!(run.stands(), "finished: context_overflow (context_overflow)");
+}
+
+#[test]
+fn the_price_of_a_summary_counts_before_the_model_is_asked_again() {
+    let run = drive(
+        Settings { cost_max: Some(NanoDollars(1_000)), ..Settings::default() },
+        [
+            to("s0.step.plan", plan([Instruction::CallLlm])),
+            to("s0.model.ask", fails(FailureKind::ContextOverflow)),
+            to("s0.compact.summarize", folded()),
+        ],
+    );
+    assert_eq!(run.stands(), format!("finished: {}", Reason::CostLimit));
+}
+
+#[test]
+fn a_limit_stands_against_a_compression_too() {
+    let run = drive(
+        Settings { cost_max: Some(NanoDollars::ZERO), ..Settings::default() },
+        [to("s0.step.plan", plan([FOLD]))],
+    );
+    let expected = [
+        "s0.h1.fire beforeStep",
+        "s0.step.plan user_input",
+        "s0.h2.fire afterStep done (cost_limit)",
+        "s1.h1.fire onComplete",
+    ];
+    assert_eq!(run.asked, expected);
+}
+
+#[test]
+fn a_stop_during_a_compression_closes_it_first() {
+    let mut run = drive(Settings::default(), [to("s0.step.plan", plan([FOLD])), stop()]);
+    run.news();
+    run.go_on([to("s0.compact.summarize", |id| What::SummaryFailed(id, fault("cancelled")))]);
+    let expected =
+        ["s0.h3.fire onCompactError", "s0.h4.fire afterStep interrupted (interrupted)", "s1.h1.fire onComplete"];
+    assert_eq!(run.asked, expected);
+    assert_eq!(run.machine.shared().compactions_failed, 0, "a stop is no failure");
+}
