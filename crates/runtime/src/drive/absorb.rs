@@ -17,7 +17,7 @@ use super::unit::{SettledCall, Stop};
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind, StepOutcome, What,
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State, StateKind, StepOutcome, What,
 };
 
 impl Operation {
@@ -127,7 +127,13 @@ impl Operation {
             Stop::Cleared(call, deliveries) => {
                 self.note_deliveries(&deliveries);
                 self.calls.insert(ordinal, call);
-                self.take(What::CallCleared(id))
+                self.take(What::CallCleared(id))?;
+                // A client's call is not run: whoever drives the runtime answers it.
+                let place = self.machine.shared().calls.slot(ordinal).map(|slot| &slot.place);
+                if matches!(place, Some(Place::Parked { .. })) {
+                    self.tool_parked(ordinal, None);
+                }
+                Ok(())
             }
             Stop::Parked(call, deliveries) => {
                 self.note_deliveries(&deliveries);
