@@ -17,7 +17,8 @@ use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind, StepOutcome, What,
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State, StateKind, StepOutcome,
+    What,
 };
 
 impl Operation {
@@ -32,6 +33,7 @@ impl Operation {
                 Ok(())
             }
             Done::Planned(id, plan) => self.take(What::Planned(id, plan)),
+            Done::PlanFailed(id, fault) => self.take(What::PlanFailed(id, fault)),
             Done::Replied(id, reply) => self.model_replied(id, *reply),
             Done::ModelFailed(id, fault) => self.model_failed(id, *fault),
             Done::Unit(id, Ok(stop)) => self.unit_stopped(id, stop),
@@ -127,7 +129,13 @@ impl Operation {
             Stop::Cleared(call, deliveries) => {
                 self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
-                self.take(What::CallCleared(id))
+                self.take(What::CallCleared(id))?;
+                // A client's call is not run: whoever drives the runtime answers it.
+                let place = self.machine.shared().calls.slot(ordinal).map(|slot| &slot.place);
+                if matches!(place, Some(Place::Parked { .. })) {
+                    self.tool_parked(ordinal, None);
+                }
+                Ok(())
             }
             Stop::Parked(call, deliveries) => {
                 self.note_deliveries(&deliveries);
