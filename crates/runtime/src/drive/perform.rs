@@ -20,7 +20,8 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, StateKind, is_notice,
+    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, State, StateKind,
+    is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -331,7 +332,8 @@ impl Operation {
     }
 
     fn summarize(&mut self, id: EffectId) {
-        let job = match summarize::Job::prepare(&mut self.conversation, &self.setup) {
+        let all = matches!(self.machine.state(), State::Summarizing(Compaction { for_retry: true, .. }));
+        let job = match summarize::Job::prepare(&mut self.conversation, &self.setup, all) {
             Ok(job) => job,
             Err(fault) => {
                 self.ready.push_back(Done::SummaryFailed(id, fault));
