@@ -1,5 +1,7 @@
 //! The driver, end to end, in memory.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::sync::{Arc, Mutex};
 
 use jackline_hooks::{Decision, HookKind, Hooks, MockAnswer};

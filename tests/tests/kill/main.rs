@@ -4,7 +4,7 @@
 //! The run has parallel tools of every side effect, an approval, a compression and a sub-agent. The
 //! bodies of tools and hooks leave a line in a file outside the process.
 
-#![expect(clippy::unwrap_used, reason = "what fails in a helper of these tests fails the test")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod child;
 mod job;

@@ -17,7 +17,7 @@ use super::unit::{SettledCall, Stop};
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, State, StateKind, StepOutcome, What,
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind, StepOutcome, What,
 };
 
 impl Operation {
@@ -35,7 +35,8 @@ impl Operation {
             Done::Replied(id, reply) => self.model_replied(id, *reply),
             Done::ModelFailed(id, fault) => self.model_failed(id, *fault),
             Done::Unit(id, Ok(stop)) => self.unit_stopped(id, stop),
-            Done::Unit(_, Err(fault)) => Err(RunError::Call(fault)),
+            Done::ChildCleared(id, Ok(stop)) => self.child_cleared(id, stop),
+            Done::Unit(_, Err(fault)) | Done::ChildCleared(_, Err(fault)) => Err(RunError::Call(fault)),
             Done::ChildStarted(id, child, call) => {
                 let Some(ordinal) = call_of(id) else { return Ok(()) };
                 self.calls.insert(ordinal, call);
@@ -110,8 +111,7 @@ impl Operation {
         };
         self.take(What::ModelFailed(id, failure))?;
         if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
-            let (attempt, until) = (attempt + 1, *until);
-            let delay_ms = until.saturating_sub(self.core.clock.now_ms());
+            let (attempt, delay_ms) = (attempt + 1, until.saturating_sub(self.core.clock.now_ms()));
             let error = fault.fault.message;
             self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
         } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
@@ -160,6 +160,23 @@ impl Operation {
         self.take(What::CallSettled(id, settled.settled))
     }
 
+    /// The before-hooks were asked again about a sub-agent. `beforeCallAgent` has been fired already,
+    /// so whatever keeps it from starting is told as `onCallAgentError`.
+    fn child_cleared(&mut self, id: EffectId, stop: Stop) -> Result<(), RunError> {
+        let Some(ordinal) = call_of(id) else { return Ok(()) };
+        match stop {
+            Stop::Cleared(_, deliveries) | Stop::Parked(_, deliveries) => {
+                self.note_deliveries(&deliveries);
+                self.start_cleared_child(id, ordinal)
+            }
+            Stop::Settled(mut settled) => {
+                settled.settled.how = SettledHow::NotStarted;
+                self.steps.child_problem.clone_from(&settled.published.result().content);
+                self.settled(id, *settled)
+            }
+        }
+    }
+
     fn tool_parked(&self, ordinal: u16, child: Option<jackline_model::OperationId>) {
         let Some(call) = self.turn.call(ordinal) else { return };
         self.tell(|| Told::ToolParked { call: call.call.id.clone(), tool: call.call.key.clone(), child });
@@ -190,21 +207,9 @@ impl Operation {
         self.take(What::Summarized(id, Folded { messages_before, messages_after, usage: done.usage }))
     }
 
-    /// What follows from a move that began in `from`, whatever the input was.
-    pub(crate) fn after_move(&mut self, from: StateKind) {
-        let to = self.machine.state().kind();
-        if to != from {
-            self.tell_state(to);
-        }
-        if self.approval.is_some() && !self.awaits_human() {
-            self.approval = None;
-            self.pending.approval_closed = true;
-        }
-    }
-
-    /// News of a state that was just entered.
-    fn tell_state(&mut self, entered: StateKind) {
-        match entered {
+    /// News that follow from a state just entered, whatever the input was.
+    pub(crate) fn entered_state(&mut self) {
+        match self.machine.state().kind() {
             StateKind::OpeningStep => self.tell(|| Told::StepStart),
             StateKind::ClosingStep => {
                 let status = self.status_after_step();
@@ -231,6 +236,14 @@ impl Operation {
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => {}
+        }
+    }
+
+    /// A request for a decision is closed once nothing waits for a person any more.
+    pub(crate) fn close_answered_request(&mut self) {
+        if self.approval.is_some() && !self.awaits_human() {
+            self.approval = None;
+            self.pending.approval_closed = true;
         }
     }
 

@@ -66,6 +66,7 @@ pub(crate) enum Done {
     Replied(EffectId, Box<ModelReply>),
     ModelFailed(EffectId, Box<ModelFault>),
     Unit(EffectId, Result<unit::Stop, CallFault>),
+    ChildCleared(EffectId, Result<unit::Stop, CallFault>),
     ChildStarted(EffectId, OperationId, Call),
     HumanAsked(EffectId, Approval),
     Summarized(EffectId, Box<summarize::Done>),
@@ -175,7 +176,7 @@ impl Operation {
     /// Like [`take`](Self::take), for requests from outside, which may be refused.
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
-        let from = self.machine.state().kind();
+        let before = self.machine.state().kind();
         let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
@@ -187,7 +188,10 @@ impl Operation {
                 self.pending.summary = Some(self.summary());
             }
             self.pending.record(input, boundary);
-            self.after_move(from);
+            if self.machine.state().kind() != before {
+                self.entered_state();
+            }
+            self.close_answered_request();
         }
         Ok(moved)
     }

@@ -6,6 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jackline_hooks::{Delivery, HookKind};
 use jackline_model::{ApprovalId, SideEffect, ToolRunResult};
+use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
 
 use super::core::RunError;
@@ -269,16 +270,22 @@ impl Operation {
         Ok(())
     }
 
+    /// Starts a sub-agent for a cleared call. If the process that cleared it has died before the
+    /// child was created, the before-hooks are asked again first.
     fn start_child(&mut self, id: EffectId, call: Ordinal) -> Result<(), RunError> {
+        if self.calls.remove(&call).is_some() || child::exists(self, call)? {
+            return self.start_cleared_child(id, call);
+        }
         let Some(unit) = self.unit(call) else { return Ok(()) };
-        self.calls.remove(&call);
-        let Some(turn_call) = self.turn.call(call) else { return Ok(()) };
+        self.launch(unit.clear().map(move |stop| Done::ChildCleared(id, stop)).boxed());
+        Ok(())
+    }
+
+    pub(crate) fn start_cleared_child(&mut self, id: EffectId, call: Ordinal) -> Result<(), RunError> {
+        let (Some(unit), Some(turn_call)) = (self.unit(call), self.turn.call(call)) else { return Ok(()) };
         debug_assert!(matches!(turn_call.fit, Fit::Agent(_)), "only agent calls start children");
         match child::start(self, call, turn_call)? {
-            Ok(child) => {
-                let parked = jackline_tools::call::Call::Parked;
-                self.ready.push_back(Done::ChildStarted(id, child, parked));
-            }
+            Ok(child) => self.ready.push_back(Done::ChildStarted(id, child, Call::Parked)),
             Err(problem) => {
                 self.steps.child_problem.clone_from(&problem);
                 self.ready.push_back(Done::Unit(id, Ok(unit.child_not_started(&problem))));

@@ -293,7 +293,8 @@ fn fits(effect: &Effect, what: &What) -> bool {
 /// How the result of an effect can come about. The hooks that hear of it depend on this.
 fn settled_fits(effect: EffectKind, how: SettledHow) -> bool {
     match how {
-        SettledHow::Mocked | SettledHow::Denied => effect == EffectKind::Clear,
+        // A call that is run again after a crash is cleared again first.
+        SettledHow::Mocked | SettledHow::Denied => matches!(effect, EffectKind::Clear | EffectKind::Run),
         SettledHow::Ran | SettledHow::Threw => effect == EffectKind::Run,
         SettledHow::Answered => effect == EffectKind::Judge,
         // After `beforeCallAgent`, one of `afterCallAgent` and `onCallAgentError` must follow.

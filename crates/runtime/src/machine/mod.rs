@@ -6,6 +6,7 @@
 
 mod boundary;
 mod calls;
+pub mod draw;
 mod effect;
 mod fault;
 mod firing;
@@ -13,6 +14,7 @@ mod handle;
 mod id;
 mod input;
 mod instruction;
+pub mod invariants;
 pub mod limits;
 mod state;
 pub mod table;

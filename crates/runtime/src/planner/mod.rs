@@ -1,6 +1,8 @@
 //! Planners: what a step does, decided from where the conversation stands.
 
 mod general;
+#[cfg(test)]
+mod general_tests;
 mod view;
 
 pub use general::GeneralPlanner;
