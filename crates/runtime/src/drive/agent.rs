@@ -29,6 +29,9 @@ use crate::permission::ApprovalMode;
 pub struct Agent {
     /// The name.
     pub name: String,
+    /// What it is good for, in words for an agent that may call it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     /// The system prompt.
     pub instructions: String,
     /// The model's name, as its provider knows it.
@@ -84,6 +87,7 @@ impl Agent {
     pub fn new(name: impl Into<String>, instructions: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            description: String::new(),
             instructions: instructions.into(),
             model: String::new(),
             tools: None,

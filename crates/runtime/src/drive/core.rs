@@ -114,7 +114,7 @@ impl Ids for RandomIds {
     }
 }
 
-/// Chooses how tokens are counted for a model.
+/// How tokens are counted for a model of this name.
 pub(crate) type CounterFor = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
 
 /// What all operations share.
@@ -125,6 +125,7 @@ pub(crate) struct Core {
     pub(crate) stream: Stream,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) tools_of: BTreeMap<String, Vec<Arc<dyn Tool>>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) models: BTreeMap<String, Arc<dyn Model>>,
     pub(crate) planner: Arc<dyn Planner>,
@@ -182,6 +183,15 @@ impl Mailbox {
         self.quiet();
     }
 
+    /// Whether it has rung since the last look.
+    pub(crate) fn take_unread(&self) -> bool {
+        let is_unread = self.is_unread.swap(false, Ordering::AcqRel);
+        if is_unread {
+            self.quiet();
+        }
+        is_unread
+    }
+
     fn quiet(&self) {
         let hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(hold);
@@ -233,7 +243,7 @@ impl Core {
             return Ok(Arc::clone(setup));
         }
         let parts = Parts {
-            tools: &self.tools,
+            tools: self.tools_of.get(&agent.name).unwrap_or(&self.tools),
             model: Arc::clone(self.models.get(&agent.name).unwrap_or(&self.model)),
             planner: Arc::clone(&self.planner),
             blacklist: Arc::clone(&self.blacklist),
@@ -372,7 +382,7 @@ impl Core {
         }
         mailbox.quiet();
         // Whoever rang while we were leaving found a task that no longer listened.
-        if mailbox.is_unread.swap(false, Ordering::AcqRel) && !ended {
+        if mailbox.take_unread() && !ended {
             let _ = self.wake(&id);
         }
         if ended && let Some(parent) = &parent {

@@ -305,6 +305,7 @@ pub struct RuntimeBuilder {
     model: Option<Arc<dyn Model>>,
     models: BTreeMap<String, Arc<dyn Model>>,
     tools: Vec<Arc<dyn Tool>>,
+    tools_of: BTreeMap<String, Vec<Arc<dyn Tool>>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     planner: Arc<dyn Planner>,
@@ -342,6 +343,12 @@ impl RuntimeBuilder {
     /// Adds tools.
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
+        self
+    }
+
+    /// The tools of one agent, in place of those of all agents.
+    pub fn tools_of(mut self, agent: impl Into<String>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.tools_of.entry(agent.into()).or_default().extend(tools);
         self
     }
 
@@ -401,6 +408,7 @@ impl RuntimeBuilder {
             stream: Stream::new(),
             ids: self.ids,
             tools: self.tools,
+            tools_of: self.tools_of,
             model,
             models: self.models,
             planner: self.planner,
@@ -425,6 +433,7 @@ impl Default for RuntimeBuilder {
             model: None,
             models: BTreeMap::new(),
             tools: Vec::new(),
+            tools_of: BTreeMap::new(),
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(RandomIds),
             planner: Arc::new(GeneralPlanner),

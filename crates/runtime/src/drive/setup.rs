@@ -105,9 +105,10 @@ struct CallAgentTool {
 impl CallAgentTool {
     fn new(agent: &Agent) -> Self {
         let names: Vec<&str> = agent.agents.iter().map(|agent| agent.name.as_str()).collect();
+        let described: Vec<String> = agent.agents.iter().map(described).collect();
         let mut spec = ToolSpec::new(
             call_agent_key(),
-            format!("Hands a task to another agent and waits for its answer. Agents: {}.", names.join(", ")),
+            format!("Hands a task to another agent and waits for its answer. Agents: {}.", described.join("; ")),
         );
         spec.parameters = Arc::new(json!({
             "type": "object",
@@ -121,6 +122,13 @@ impl CallAgentTool {
         spec.source = ToolSource::Agent;
         spec.side_effect = SideEffect::Idempotent;
         Self { spec }
+    }
+}
+
+fn described(agent: &Agent) -> String {
+    match agent.description.trim_end_matches('.') {
+        "" => agent.name.clone(),
+        description => format!("{} ({description})", agent.name),
     }
 }
 
