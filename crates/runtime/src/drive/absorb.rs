@@ -20,7 +20,7 @@ use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    CompactionNeed, EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind,
+    CompactionNeed, EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State, StateKind,
     StepOutcome, What,
 };
 
@@ -36,6 +36,7 @@ impl Operation {
                 Ok(())
             }
             Done::Planned(id, plan) => self.take(What::Planned(id, plan)),
+            Done::PlanFailed(id, fault) => self.take(What::PlanFailed(id, fault)),
             Done::Replied(id, reply) => self.model_replied(id, *reply),
             Done::ModelFailed(id, fault) => self.model_failed(id, *fault),
             Done::Unit(id, Ok(stop)) => self.unit_stopped(id, stop),
@@ -120,7 +121,8 @@ impl Operation {
         };
         self.take(What::ModelFailed(id, failure))?;
         if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
-            let (attempt, delay_ms) = (attempt + 1, until.saturating_sub(self.core.clock.now_ms()));
+            let (attempt, until) = (attempt + 1, *until);
+            let delay_ms = until.saturating_sub(self.core.clock.now_ms());
             let error = fault.fault.message;
             self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
         } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
@@ -151,9 +153,15 @@ impl Operation {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(call, deliveries) => {
-                self.note_deliveries(&deliveries);
+                self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
-                self.take(What::CallCleared(id))
+                self.take(What::CallCleared(id))?;
+                // A client's call is not run: whoever drives the runtime answers it.
+                let place = self.machine.shared().calls.slot(ordinal).map(|slot| &slot.place);
+                if matches!(place, Some(Place::Parked { .. })) {
+                    self.tool_parked(ordinal, None);
+                }
+                Ok(())
             }
             Stop::Parked(call, deliveries) => {
                 self.note_deliveries(&deliveries);
@@ -234,9 +242,21 @@ impl Operation {
         self.take(What::Summarized(id, Folded { messages_before, messages_after, usage: done.usage }))
     }
 
-    /// News that follow from the state, whatever the input was.
-    pub(crate) fn after_move(&mut self) {
-        match self.machine.state().kind() {
+    /// What follows from a move that began in `from`, whatever the input was.
+    pub(crate) fn after_move(&mut self, from: StateKind) {
+        let to = self.machine.state().kind();
+        if to != from {
+            self.tell_state(to);
+        }
+        if self.approval.is_some() && !self.awaits_human() {
+            self.approval = None;
+            self.pending.approval_closed = true;
+        }
+    }
+
+    /// News of a state that was just entered.
+    fn tell_state(&mut self, entered: StateKind) {
+        match entered {
             StateKind::OpeningStep => self.tell(|| Told::StepStart),
             StateKind::ClosingStep => {
                 let status = self.status_after_step();
@@ -249,6 +269,8 @@ impl Operation {
                 }
             }
             StateKind::Finished => self.finished(),
+            // What did not fit before may fit now.
+            StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => self.inbox_changed = true,
             StateKind::Idle
             | StateKind::Planning
             | StateKind::CallingModel
@@ -257,16 +279,10 @@ impl Operation {
             | StateKind::AskingHuman
             | StateKind::Summarizing
             | StateKind::ClosingCompaction
-            | StateKind::WaitingForHuman
-            | StateKind::WaitingForAsyncTool
             | StateKind::Draining
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => {}
-        }
-        if self.approval.is_some() && !self.awaits_human() {
-            self.approval = None;
-            self.pending.approval_closed = true;
         }
     }
 

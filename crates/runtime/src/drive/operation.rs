@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use jackline_hooks::{Delivery, HookHandle};
+use jackline_hooks::{Delivery, HookHandle, HookKind};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
@@ -63,6 +63,7 @@ pub(crate) enum Done {
     Hook(EffectId),
     Notice(EffectId),
     Planned(EffectId, Vec<Instruction>),
+    PlanFailed(EffectId, Fault),
     Replied(EffectId, Box<ModelReply>),
     ModelFailed(EffectId, Box<ModelFault>),
     Unit(EffectId, Result<unit::Stop, CallFault>),
@@ -92,11 +93,13 @@ impl Operation {
             while let Some((id, effect)) = self.machine.next_effect() {
                 self.perform(id, effect).await?;
             }
-            if let Some(done) = self.ready.pop_front() {
-                self.absorb(done)?;
+            // First what comes from outside: a stop must not wait for work that goes on by itself.
+            self.inbox_changed |= self.mailbox.take_unread();
+            if self.take_inbox()? {
                 continue;
             }
-            if self.take_inbox()? {
+            if let Some(done) = self.ready.pop_front() {
+                self.absorb(done)?;
                 continue;
             }
             if self.is_at_rest() {
@@ -159,6 +162,10 @@ impl Operation {
     async fn rest(&mut self) -> Result<(), RunError> {
         let store = self.core.store.as_ref();
         self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
+        let status = self.machine.state().status();
+        if !status.is_terminal() {
+            self.tell(|| Told::Parked { status });
+        }
         Ok(())
     }
 
@@ -172,6 +179,7 @@ impl Operation {
     /// Like [`take`](Self::take), for requests from outside, which may be refused.
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
+        let from = self.machine.state().kind();
         let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
@@ -183,7 +191,7 @@ impl Operation {
                 self.pending.summary = Some(self.summary());
             }
             self.pending.record(input, boundary);
-            self.after_move();
+            self.after_move(from);
         }
         Ok(moved)
     }
@@ -224,6 +232,14 @@ impl Operation {
             | State::WaitingForAsyncTool
             | State::Failed => None,
         }
+    }
+
+    /// Before-hooks were asked, and perhaps there were none.
+    pub(crate) fn note_before(&self, deliveries: &[Delivery]) {
+        if deliveries.iter().all(Delivery::is_empty) {
+            self.tell(|| Told::Hook { hook: HookKind::BeforeToolCall, asked: Vec::new() });
+        }
+        self.note_deliveries(deliveries);
     }
 
     pub(crate) fn note_deliveries(&self, deliveries: &[Delivery]) {

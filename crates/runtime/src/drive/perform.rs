@@ -1,5 +1,6 @@
 //! Performing effects. Whatever may take time is put in flight; whatever is ready at once is not.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -37,8 +38,12 @@ impl Operation {
             }
             Effect::FireHook(firing) => self.fire(id, &firing),
             Effect::Plan { phase } => {
-                let plan = self.plan(phase);
-                self.ready.push_back(Done::Planned(id, plan));
+                // A planner is an embedder's code: when it panics the run fails, and its calls get answers.
+                let plan = catch_unwind(AssertUnwindSafe(|| self.plan(phase)));
+                self.ready.push_back(match plan {
+                    Ok(plan) => Done::Planned(id, plan),
+                    Err(_) => Done::PlanFailed(id, planner_panicked()),
+                });
             }
             Effect::CallModel { with_tools } => self.call_model(id, with_tools),
             Effect::Clear(call) => {
@@ -395,6 +400,15 @@ pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
 fn open_calls(calls: &Calls) -> Vec<(Ordinal, Route)> {
     let open = calls.which(|place| *place == Place::Open);
     open.into_iter().filter_map(|call| Some((call, calls.slot(call)?.facts.route))).collect()
+}
+
+fn planner_panicked() -> Fault {
+    Fault {
+        code: "planner_panicked".to_owned(),
+        message: "the planner panicked".to_owned(),
+        attribution: FaultAttribution::Harness,
+        detail: None,
+    }
 }
 
 fn cancelled() -> ModelFault {

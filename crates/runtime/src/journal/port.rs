@@ -327,6 +327,28 @@ pub struct PostedDecision {
     pub verdict: PostedVerdict,
 }
 
+impl PostedDecision {
+    /// Lets a call run.
+    pub fn approve(call: ToolCallId) -> Self {
+        Self { call: Some(call), verdict: PostedVerdict::Approve }
+    }
+
+    /// Forbids a call and ends the run.
+    pub fn reject(call: ToolCallId, reason: impl Into<String>) -> Self {
+        Self { call: Some(call), verdict: PostedVerdict::Reject { reason: Some(reason.into()) } }
+    }
+
+    /// Forbids a call; the model reads the reason and goes on.
+    pub fn reject_and_continue(call: ToolCallId, reason: impl Into<String>) -> Self {
+        Self { call: Some(call), verdict: PostedVerdict::RejectAndContinue { reason: Some(reason.into()) } }
+    }
+
+    /// Answers the open question.
+    pub fn answer(text: impl Into<String>) -> Self {
+        Self { call: None, verdict: PostedVerdict::Answer { text: text.into() } }
+    }
+}
+
 /// What a person can post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named like the machine's verdicts")]
