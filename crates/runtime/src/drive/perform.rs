@@ -158,8 +158,9 @@ impl Operation {
     }
 
     fn plan(&mut self, phase: Phase) -> Vec<Instruction> {
+        let shared = self.machine.shared();
         let before_model = phase != Phase::LlmResult && phase != Phase::CompressionResult;
-        let compaction = before_model
+        let compaction = (before_model && shared.compression.may_try(shared.step))
             .then(|| {
                 let setup = &self.setup;
                 let menu = if self.machine.shared().is_out_of_steps() { &setup.no_tools } else { &setup.menu };
@@ -205,8 +206,12 @@ impl Operation {
 
     fn call_model(&mut self, id: EffectId, with_tools: bool) {
         let setup = Arc::clone(&self.setup);
-        let history = Arc::clone(self.conversation.history());
         let menu = Arc::clone(if with_tools { &setup.menu } else { &setup.no_tools });
+        if let Some(fault) = self.conversation.overflow(&setup.agent.compression, &menu, setup.counter.as_ref()) {
+            self.ready.push_back(Done::ModelFailed(id, Box::new(model_fault(ModelFaultKind::ContextOverflow, fault))));
+            return;
+        }
+        let history = Arc::clone(self.conversation.history());
         self.tell(|| Told::ModelStart {
             model: setup.agent.model.as_str().into(),
             attempt: id.attempt + 1,
@@ -411,17 +416,18 @@ fn planner_panicked() -> Fault {
 }
 
 fn cancelled() -> ModelFault {
-    ModelFault {
-        kind: ModelFaultKind::Cancelled,
-        fault: Fault {
-            code: "cancelled".to_owned(),
-            message: "the run was stopped".to_owned(),
-            attribution: FaultAttribution::User,
-            detail: None,
-        },
-        retry_after: None,
-        partial: String::new(),
-    }
+    let fault = Fault {
+        code: "cancelled".to_owned(),
+        message: "the run was stopped".to_owned(),
+        attribution: FaultAttribution::User,
+        detail: None,
+    };
+    model_fault(ModelFaultKind::Cancelled, fault)
+}
+
+/// A failure that no provider reported.
+fn model_fault(kind: ModelFaultKind, fault: Fault) -> ModelFault {
+    ModelFault { kind, fault, retry_after: None, partial: String::new() }
 }
 
 /// Tells readers the pieces of an answer while they arrive.
