@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::args::TestArgs;
 use crate::problem::Problem;
-use crate::render::Out;
+use crate::render::{Out, say};
 use crate::run::block_on;
 
 /// Runs scenarios. Files that cannot be read are a mistake of the caller: nothing is run then.
@@ -18,6 +18,10 @@ pub(crate) fn test(args: &TestArgs) -> Result<ExitCode, Problem> {
     let summary = block_on(async { Ok(run_paths(&args.paths).await) })?;
     let mut out = Out::default();
     let is_readable = summary.unreadable.is_empty();
+    if !is_readable && !args.json {
+        summary.unreadable.iter().for_each(|problem| say(format!("error: {problem}")));
+        return Ok(ExitCode::Usage);
+    }
     let is_good = if args.coverage && is_readable {
         let matrix = Matrix::of(summary);
         print_coverage(&matrix, args.json, &mut out);
