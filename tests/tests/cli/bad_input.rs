@@ -9,7 +9,10 @@ fn c179_a_wrong_value_is_named_with_its_place_and_nothing_starts() {
     for (settings, expected) in [
         ("[limits]\nmax_steps = \"ten\"\n", "agent.toml:4:13: "),
         ("[limits]\nmax_stepz = 3\n", "agent.toml:4:1: unknown key `max_stepz`; did you mean `max_steps`?"),
-        ("[tools]\nbuiltin = ['shel']\n", "agent.toml:4:12: unknown value `shel` (in `tools.builtin`); did you mean `shell`?"),
+        (
+            "[tools]\nbuiltin = ['shel']\n",
+            "agent.toml:4:12: unknown value `shel` (in `tools.builtin`); did you mean `shell`?",
+        ),
     ] {
         let home = Home::with_agent(settings, "turns: []\n");
         let run = home.run(&["run", "agent.toml", "go"]);

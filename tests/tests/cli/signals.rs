@@ -1,12 +1,22 @@
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use super::home::{Home, json_lines};
 
 const SLEEPER: &str = "turns:\n  - text: working\n    calls: [{tool: shell/run, with: {command: \"echo $$ >> pids; echo x >> runs; exec sleep 60\"}}]\n  - text: slept\n";
 const AUTO: &str = "[approval]\nmode = 'auto-run'\n[tools]\nbuiltin = ['shell']\n";
 
-fn is_alive(pid: &str) -> bool {
-    Command::new("kill").args(["-0", pid]).stderr(std::process::Stdio::null()).status().unwrap().success()
+/// Waits until a process is gone: at most three seconds. A dead one that nobody has buried yet counts as gone.
+fn wait_until_gone(pid: &str) {
+    let started = Instant::now();
+    let is_alive = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|state| !state.is_empty() && !state.starts_with('Z'))
+    };
+    while is_alive() {
+        assert!(started.elapsed() < Duration::from_secs(3), "process {pid} lives on");
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -15,7 +25,7 @@ fn c178_ctrl_c_during_a_tool_stops_the_run_and_its_processes() {
     let mut run = home.start(&["run", "agent.toml", "go", "--json"]);
     run.until("tool_start");
     // The call has its process once it has written its number down.
-    while home.read("pids").is_empty() {
+    while !home.read("pids").ends_with('\n') {
         std::thread::yield_now();
     }
     run.signal("INT");
@@ -26,7 +36,7 @@ fn c178_ctrl_c_during_a_tool_stops_the_run_and_its_processes() {
     assert_eq!(completed, 1, "{rest}");
     let report = lines.last().unwrap();
     assert_eq!((&report["reason"], &report["resumable"]), (&"interrupted".into(), &true.into()));
-    assert!(!is_alive(home.read("pids").trim()));
+    wait_until_gone(home.read("pids").trim());
     assert_eq!(home.newest()["reason"], "interrupted");
 }
 
@@ -61,7 +71,7 @@ fn a_killed_run_goes_on_and_runs_no_tool_twice() {
     let home = Home::with_agent(AUTO, SLEEPER);
     let mut run = home.start(&["run", "agent.toml", "go", "--json"]);
     run.until("tool_start");
-    while home.read("runs").is_empty() {
+    while !home.read("runs").ends_with('\n') {
         std::thread::yield_now();
     }
     run.signal("KILL");
