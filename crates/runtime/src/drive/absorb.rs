@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use jackline_hooks::ToolCalling;
-use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status, ToolRunResult};
-use jackline_tools::Publishable;
+use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status};
 
 use super::conversation::message_id;
 use super::core::RunError;
@@ -14,10 +13,12 @@ use super::stream::{Report, Told};
 use super::summarize::{self, summary_body};
 use super::turn::Turn;
 use super::unit::{SettledCall, Stop};
+use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind, StepOutcome, What,
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State, StateKind, StepOutcome,
+    What,
 };
 
 impl Operation {
@@ -112,7 +113,8 @@ impl Operation {
         };
         self.take(What::ModelFailed(id, failure))?;
         if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
-            let (attempt, delay_ms) = (attempt + 1, until.saturating_sub(self.core.clock.now_ms()));
+            let (attempt, until) = (attempt + 1, *until);
+            let delay_ms = until.saturating_sub(self.core.clock.now_ms());
             let error = fault.fault.message;
             self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
         } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
@@ -127,7 +129,13 @@ impl Operation {
             Stop::Cleared(call, deliveries) => {
                 self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
-                self.take(What::CallCleared(id))
+                self.take(What::CallCleared(id))?;
+                // A client's call is not run: whoever drives the runtime answers it.
+                let place = self.machine.shared().calls.slot(ordinal).map(|slot| &slot.place);
+                if matches!(place, Some(Place::Parked { .. })) {
+                    self.tool_parked(ordinal, None);
+                }
+                Ok(())
             }
             Stop::Parked(call, deliveries) => {
                 self.note_deliveries(&deliveries);
@@ -147,7 +155,7 @@ impl Operation {
         self.calls.remove(&settled.ordinal);
         self.note_deliveries(&settled.deliveries);
         self.settled_told(&settled);
-        let message = Message { id: call.row.clone(), body: tool_body(&call.call, &settled.published) };
+        let message = tool_message(call.row.clone(), call.call.id.clone(), call.call.key.clone(), &settled.published);
         self.steps.results.push((call.call.key.clone(), settled.published.result().clone()));
         self.pending.rows.push(Row::Tool {
             place: call.place,
@@ -208,9 +216,21 @@ impl Operation {
         self.take(What::Summarized(id, Folded { messages_before, messages_after, usage: done.usage }))
     }
 
-    /// News that follow from the state, whatever the input was.
-    pub(crate) fn after_move(&mut self) {
-        match self.machine.state().kind() {
+    /// What follows from a move that began in `from`, whatever the input was.
+    pub(crate) fn after_move(&mut self, from: StateKind) {
+        let to = self.machine.state().kind();
+        if to != from {
+            self.tell_state(to);
+        }
+        if self.approval.is_some() && !self.awaits_human() {
+            self.approval = None;
+            self.pending.approval_closed = true;
+        }
+    }
+
+    /// News of a state that was just entered.
+    fn tell_state(&mut self, entered: StateKind) {
+        match entered {
             StateKind::OpeningStep => self.tell(|| Told::StepStart),
             StateKind::ClosingStep => {
                 let status = self.status_after_step();
@@ -237,10 +257,6 @@ impl Operation {
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => {}
-        }
-        if self.approval.is_some() && !self.awaits_human() {
-            self.approval = None;
-            self.pending.approval_closed = true;
         }
     }
 
@@ -311,18 +327,6 @@ impl Operation {
 /// What a person said, as a message.
 pub(crate) fn user_body(text: &str) -> MessageBody {
     MessageBody::User { content: Content::from(text) }
-}
-
-fn tool_body(call: &jackline_model::ToolCall, published: &Publishable) -> MessageBody {
-    let result: &ToolRunResult = published.result();
-    MessageBody::Tool {
-        call_id: call.id.clone(),
-        key: call.key.clone(),
-        content: result.content.as_str().into(),
-        success: result.success,
-        error: result.error.clone(),
-        state: result.state.clone().map(serde_json::Value::Object),
-    }
 }
 
 fn call_of(id: EffectId) -> Option<u16> {

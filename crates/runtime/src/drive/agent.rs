@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::setup::call_agent_key;
 use crate::compress::ThresholdSettings;
 use crate::machine::{Settings, limits};
 use crate::permission::ApprovalMode;
@@ -136,6 +137,9 @@ impl Agent {
 
     /// Whether the agent may use this tool.
     pub fn allows(&self, key: &ToolKey) -> bool {
+        if *key == call_agent_key() {
+            return !self.agents.is_empty();
+        }
         let Some(patterns) = &self.tools else { return true };
         let name = key.to_string();
         patterns.iter().any(|pattern| match pattern.strip_suffix('*') {

@@ -162,6 +162,10 @@ impl Operation {
     async fn rest(&mut self) -> Result<(), RunError> {
         let store = self.core.store.as_ref();
         self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
+        let status = self.machine.state().status();
+        if !status.is_terminal() {
+            self.tell(|| Told::Parked { status });
+        }
         Ok(())
     }
 
@@ -175,6 +179,7 @@ impl Operation {
     /// Like [`take`](Self::take), for requests from outside, which may be refused.
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
+        let from = self.machine.state().kind();
         let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
@@ -186,7 +191,7 @@ impl Operation {
                 self.pending.summary = Some(self.summary());
             }
             self.pending.record(input, boundary);
-            self.after_move();
+            self.after_move(from);
         }
         Ok(moved)
     }

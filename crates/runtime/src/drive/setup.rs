@@ -60,7 +60,7 @@ impl Setup {
         let registry = builder.build()?;
         let mut approvals = BTreeMap::new();
         let mut offered = Vec::new();
-        for (key, entry) in registry.iter().filter(|(key, _)| agent.allows(key) || is_call_agent(key)) {
+        for (key, entry) in registry.iter().filter(|(key, _)| agent.allows(key)) {
             if let Some(rule) = &entry.spec().approval {
                 let config = ApprovalConfig::from_value(rule)
                     .map_err(|problem| SetupError::Approval { tool: key.clone(), problem })?;
@@ -95,10 +95,6 @@ impl fmt::Debug for Setup {
 /// The name of the tool that calls a sub-agent.
 pub(crate) fn call_agent_key() -> ToolKey {
     ToolKey::new("agent", "callAgent")
-}
-
-fn is_call_agent(key: &ToolKey) -> bool {
-    *key == call_agent_key()
 }
 
 /// The declaration of `agent/callAgent`. The runtime starts a child instead of running it.

@@ -61,7 +61,7 @@ pub struct Expect {
     pub fault_message: Option<String>,
     /// A part of the error that left the run without an end.
     pub error: Option<String>,
-    /// The time that passed on the virtual clock.
+    /// The time on the virtual clock from the start to the last transition.
     pub elapsed_ms: Option<u64>,
     /// How often the process was started; once by default.
     pub lives: Option<usize>,

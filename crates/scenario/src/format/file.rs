@@ -34,7 +34,10 @@ impl Scenario {
     /// [`ScenarioError`] at the first mistake: correct it.
     pub fn parse(text: &str, path: &str) -> Result<Self, ScenarioError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-        let script = serde_saphyr::from_str(&text).map_err(|error| describe(&error, &text, path))?;
+        // `no` and `yes` are words, as people write them in answers.
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let script =
+            serde_saphyr::from_str_with_options(&text, options).map_err(|error| describe(&error, &text, path))?;
         Ok(Self { path: path.to_owned(), script })
     }
 

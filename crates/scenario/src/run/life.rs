@@ -98,7 +98,11 @@ async fn main(world: &Arc<World>, process: &MemoryStore, files: Option<&Path>, l
         }
         world.let_time_pass();
         match (acted, report) {
-            (Acted::No, Some(report)) => return LifeEnd::Final(End::Rested(Box::new(report))),
+            (Acted::No, Some(report)) if report.status.is_terminal() || !world.waits_for_time() => {
+                return LifeEnd::Final(End::Rested(Box::new(report)));
+            }
+            // Parked until a deadline: the clock jumps to it as soon as this future waits, too.
+            (Acted::No, Some(_)) => world.some_activity().await,
             (Acted::No | Acted::Yes | Acted::Refused, _) => {}
             (Acted::Restart, _) => {
                 world.kill(process);
@@ -149,7 +153,7 @@ async fn stuck(world: &World) -> String {
         let now = (world.story().activity, world.clock.elapsed_ms());
         quiet = if now == (before, world.clock.elapsed_ms()) { quiet + 1 } else { 0 };
         before = now.0;
-        let waits_for_time = world.clock.virtual_clock().has_sleepers() || !world.script.real_tools.is_empty();
+        let waits_for_time = world.waits_for_time() || !world.script.real_tools.is_empty();
         if quiet >= TICKS_QUIET_MAX && !waits_for_time {
             return "nothing runs, nothing waits for a time to come, and the run has neither ended nor parked: \
                     something scripted hangs without a limit"

@@ -86,7 +86,8 @@ pub(crate) fn stop_later(world: &Arc<World>, after_ms: u64) {
     }
     let (world, hold) = (Arc::clone(world), world.clock.hold());
     let at = world.clock.now_ms().saturating_add(after_ms);
-    tokio::spawn(async move {
+    let clock = world.clock.virtual_clock().clone();
+    tokio::spawn(clock.run(async move {
         let mut sleep = world.clock.sleep_until(at);
         // The hold lives until the sleeper is known to the clock, or time would jump past it.
         if poll!(&mut sleep).is_pending() {
@@ -94,7 +95,7 @@ pub(crate) fn stop_later(world: &Arc<World>, after_ms: u64) {
             sleep.await;
         }
         stop(&world);
-    });
+    }));
 }
 
 fn post(

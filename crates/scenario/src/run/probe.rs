@@ -28,6 +28,7 @@ impl Probe for Watch {
         let crashes = {
             let mut story = world.story();
             story.activity += 1;
+            story.moved_at_ms = world.clock.elapsed_ms();
             *story.seen.rows.entry(row.0).or_default() += 1;
             story.problems.extend(problems);
             story.crash_after.is_some_and(|id| !machine.shared().open.contains_key(&id)) && {

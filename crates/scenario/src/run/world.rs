@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jackline_hooks::HookKind;
 use jackline_model::OperationId;
@@ -50,6 +51,8 @@ pub(crate) struct Story {
     pub(crate) seen: Seen,
     pub(crate) agents: BTreeMap<OperationId, String>,
     pub(crate) lives: usize,
+    /// When the last transition was taken.
+    pub(crate) moved_at_ms: u64,
     /// Grows with everything that happens: to notice when nothing does any more.
     pub(crate) activity: u64,
 
@@ -145,6 +148,19 @@ impl World {
         }
     }
 
+    /// Whether anything waits for a time to come.
+    pub(crate) fn waits_for_time(&self) -> bool {
+        self.clock.virtual_clock().has_sleepers()
+    }
+
+    /// Waits until something happens, or nothing waits for a time to come any more.
+    pub(crate) async fn some_activity(&self) {
+        let before = self.story().activity;
+        while self.story().activity == before && self.waits_for_time() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
     /// A new life begins: its runtime tells its events to the story.
     pub(crate) fn begin_life(&self, runtime: &Runtime) {
         let mut story = self.story();
@@ -215,6 +231,9 @@ impl World {
 fn repeated(turns: &[Turn]) -> VecDeque<Turn> {
     turns.iter().flat_map(|turn| vec![turn.clone(); turn.times as usize]).collect()
 }
+
+/// Real time between two looks at a run that waits for virtual time: it jumps in between.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// The ids of the hooks that write down what is heard.
 pub(crate) const RECORDER: &str = "scenario-recorder";
