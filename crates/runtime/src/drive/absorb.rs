@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use jackline_hooks::ToolCalling;
-use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status, ToolRunResult};
-use jackline_tools::Publishable;
+use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status};
 
 use super::conversation::message_id;
 use super::core::RunError;
@@ -14,6 +13,7 @@ use super::stream::{Report, Told};
 use super::summarize::{self, summary_body};
 use super::turn::Turn;
 use super::unit::{SettledCall, Stop};
+use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
@@ -111,7 +111,8 @@ impl Operation {
         };
         self.take(What::ModelFailed(id, failure))?;
         if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
-            let (attempt, delay_ms) = (attempt + 1, until.saturating_sub(self.core.clock.now_ms()));
+            let (attempt, until) = (attempt + 1, *until);
+            let delay_ms = until.saturating_sub(self.core.clock.now_ms());
             let error = fault.fault.message;
             self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
         } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
@@ -124,7 +125,7 @@ impl Operation {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(call, deliveries) => {
-                self.note_deliveries(&deliveries);
+                self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
                 self.take(What::CallCleared(id))
             }
@@ -146,7 +147,7 @@ impl Operation {
         self.calls.remove(&settled.ordinal);
         self.note_deliveries(&settled.deliveries);
         self.settled_told(&settled);
-        let message = Message { id: call.row.clone(), body: tool_body(&call.call, &settled.published) };
+        let message = tool_message(call.row.clone(), call.call.id.clone(), call.call.key.clone(), &settled.published);
         self.steps.results.push((call.call.key.clone(), settled.published.result().clone()));
         self.pending.rows.push(Row::Tool {
             place: call.place,
@@ -207,9 +208,21 @@ impl Operation {
         self.take(What::Summarized(id, Folded { messages_before, messages_after, usage: done.usage }))
     }
 
-    /// News that follow from the state, whatever the input was.
-    pub(crate) fn after_move(&mut self) {
-        match self.machine.state().kind() {
+    /// What follows from a move that began in `from`, whatever the input was.
+    pub(crate) fn after_move(&mut self, from: StateKind) {
+        let to = self.machine.state().kind();
+        if to != from {
+            self.tell_state(to);
+        }
+        if self.approval.is_some() && !self.awaits_human() {
+            self.approval = None;
+            self.pending.approval_closed = true;
+        }
+    }
+
+    /// News of a state that was just entered.
+    fn tell_state(&mut self, entered: StateKind) {
+        match entered {
             StateKind::OpeningStep => self.tell(|| Told::StepStart),
             StateKind::ClosingStep => {
                 let status = self.status_after_step();
@@ -222,6 +235,8 @@ impl Operation {
                 }
             }
             StateKind::Finished => self.finished(),
+            // What did not fit before may fit now.
+            StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => self.inbox_changed = true,
             StateKind::Idle
             | StateKind::Planning
             | StateKind::CallingModel
@@ -230,16 +245,10 @@ impl Operation {
             | StateKind::AskingHuman
             | StateKind::Summarizing
             | StateKind::ClosingCompaction
-            | StateKind::WaitingForHuman
-            | StateKind::WaitingForAsyncTool
             | StateKind::Draining
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => {}
-        }
-        if self.approval.is_some() && !self.awaits_human() {
-            self.approval = None;
-            self.pending.approval_closed = true;
         }
     }
 
@@ -310,18 +319,6 @@ impl Operation {
 /// What a person said, as a message.
 pub(crate) fn user_body(text: &str) -> MessageBody {
     MessageBody::User { content: Content::from(text) }
-}
-
-fn tool_body(call: &jackline_model::ToolCall, published: &Publishable) -> MessageBody {
-    let result: &ToolRunResult = published.result();
-    MessageBody::Tool {
-        call_id: call.id.clone(),
-        key: call.key.clone(),
-        content: result.content.as_str().into(),
-        success: result.success,
-        error: result.error.clone(),
-        state: result.state.clone().map(serde_json::Value::Object),
-    }
 }
 
 fn call_of(id: EffectId) -> Option<u16> {

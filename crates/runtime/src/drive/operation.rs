@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use jackline_hooks::{Delivery, HookHandle};
+use jackline_hooks::{Delivery, HookHandle, HookKind};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
@@ -159,6 +159,10 @@ impl Operation {
     async fn rest(&mut self) -> Result<(), RunError> {
         let store = self.core.store.as_ref();
         self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
+        let status = self.machine.state().status();
+        if !status.is_terminal() {
+            self.tell(|| Told::Parked { status });
+        }
         Ok(())
     }
 
@@ -172,6 +176,7 @@ impl Operation {
     /// Like [`take`](Self::take), for requests from outside, which may be refused.
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
+        let from = self.machine.state().kind();
         let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
@@ -183,7 +188,7 @@ impl Operation {
                 self.pending.summary = Some(self.summary());
             }
             self.pending.record(input, boundary);
-            self.after_move();
+            self.after_move(from);
         }
         Ok(moved)
     }
@@ -224,6 +229,14 @@ impl Operation {
             | State::WaitingForAsyncTool
             | State::Failed => None,
         }
+    }
+
+    /// Before-hooks were asked, and perhaps there were none.
+    pub(crate) fn note_before(&self, deliveries: &[Delivery]) {
+        if deliveries.iter().all(Delivery::is_empty) {
+            self.tell(|| Told::Hook { hook: HookKind::BeforeToolCall, asked: Vec::new() });
+        }
+        self.note_deliveries(deliveries);
     }
 
     pub(crate) fn note_deliveries(&self, deliveries: &[Delivery]) {
