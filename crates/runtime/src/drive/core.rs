@@ -183,6 +183,15 @@ impl Mailbox {
         self.quiet();
     }
 
+    /// Whether it has rung since the last look.
+    pub(crate) fn take_unread(&self) -> bool {
+        let is_unread = self.is_unread.swap(false, Ordering::AcqRel);
+        if is_unread {
+            self.quiet();
+        }
+        is_unread
+    }
+
     fn quiet(&self) {
         let hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(hold);

@@ -92,11 +92,13 @@ impl Operation {
             while let Some((id, effect)) = self.machine.next_effect() {
                 self.perform(id, effect).await?;
             }
-            if let Some(done) = self.ready.pop_front() {
-                self.absorb(done)?;
+            // Before anything that is ready: work that never waits must not keep a stop from being heard.
+            self.inbox_changed |= self.mailbox.take_unread();
+            if self.take_inbox()? {
                 continue;
             }
-            if self.take_inbox()? {
+            if let Some(done) = self.ready.pop_front() {
+                self.absorb(done)?;
                 continue;
             }
             if self.is_at_rest() {
