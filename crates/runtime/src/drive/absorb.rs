@@ -17,7 +17,8 @@ use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind, StepOutcome, What,
+    EffectId, FailureKind, Folded, ModelFailure, Ordinal, ParkReason, Place, Reply, SettledHow, State, StateKind,
+    StepOutcome, What,
 };
 
 impl Operation {
@@ -127,7 +128,12 @@ impl Operation {
             Stop::Cleared(call, deliveries) => {
                 self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
-                self.take(What::CallCleared(id))
+                self.take(What::CallCleared(id))?;
+                // A client's call is not run here: it waits as soon as it is cleared.
+                if matches!(self.place_of(ordinal), Some(Place::Parked { .. })) {
+                    self.tool_parked(ordinal, None);
+                }
+                Ok(())
             }
             Stop::Parked(call, deliveries) => {
                 self.note_deliveries(&deliveries);
@@ -178,6 +184,10 @@ impl Operation {
         }
     }
 
+    fn place_of(&self, ordinal: Ordinal) -> Option<&Place> {
+        self.machine.shared().calls.slot(ordinal).map(|slot| &slot.place)
+    }
+
     fn tool_parked(&self, ordinal: u16, child: Option<jackline_model::OperationId>) {
         let Some(call) = self.turn.call(ordinal) else { return };
         self.tell(|| Told::ToolParked { call: call.call.id.clone(), tool: call.call.key.clone(), child });
@@ -216,6 +226,8 @@ impl Operation {
         }
         if self.approval.is_some() && !self.awaits_human() {
             self.approval = None;
+            // One that was opened since the last commit is never shown at all.
+            self.pending.approval = None;
             self.pending.approval_closed = true;
         }
     }
