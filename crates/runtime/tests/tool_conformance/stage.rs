@@ -181,14 +181,14 @@ pub(crate) fn staged(
     change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
 ) -> Stage {
     let props: Vec<Prop> = props.into_iter().collect();
-    Stage::set(turns, props, MemoryStore::new(), VirtualClock::starting_at(1_000), change)
+    Stage::set(turns, props, (MemoryStore::new(), Arc::default()), VirtualClock::starting_at(1_000), change)
 }
 
 impl Stage {
     fn set(
         turns: impl IntoIterator<Item = Turn>,
         props: Vec<Prop>,
-        store: MemoryStore,
+        (store, notes): (MemoryStore, Arc<Mutex<Vec<String>>>),
         clock: VirtualClock,
         change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
     ) -> Self {
@@ -205,7 +205,7 @@ impl Stage {
             .clock(Arc::new(clock.clone()));
         let runtime = change(builder).build().unwrap();
         let told = Arc::new(Mutex::new((runtime.events(), Vec::new())));
-        let stage = Self { runtime, store, clock, model, props, notes: Arc::default(), heard: Arc::default(), told };
+        let stage = Self { runtime, store, clock, model, props, notes, heard: Arc::default(), told };
         let _ = cell.set(stage.clone());
         stage
     }
@@ -213,10 +213,10 @@ impl Stage {
     /// Kills the process and starts another on the same store, with the same tools and these turns.
     pub(crate) fn after_a_crash(&self, turns: impl IntoIterator<Item = Turn>) -> Self {
         self.store.kill();
-        let mut next =
-            Self::set(turns, self.props.clone(), self.store.another_process(), self.clock.clone(), |builder| builder);
-        next.notes = Arc::clone(&self.notes);
-        next
+        let notes = Arc::clone(&self.notes);
+        Self::set(turns, self.props.clone(), (self.store.another_process(), notes), self.clock.clone(), |builder| {
+            builder
+        })
     }
 
     pub(crate) fn start(&self, agent: &Agent, hooks: impl Into<Hooks>) -> Run {
