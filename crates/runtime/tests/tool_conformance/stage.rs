@@ -358,7 +358,7 @@ pub(crate) fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// A script that many hold.
-struct Script(Arc<ScriptedModel>);
+pub(crate) struct Script(pub(crate) Arc<ScriptedModel>);
 
 impl Model for Script {
     fn call<'a>(
