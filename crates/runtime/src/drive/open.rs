@@ -134,6 +134,13 @@ impl Operation {
     }
 }
 
+/// Whether everybody has been told of the end. A process may die between the end and the last hook
+/// that hears of it; then that is left to do.
+pub(crate) fn has_finished(loaded: &Loaded) -> Result<bool, RunError> {
+    let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
+    Ok(replay(&agent, loaded)?.state().kind() == StateKind::Finished)
+}
+
 /// The machine as the journal leaves it: the last boundary and what came after.
 fn replay(agent: &Agent, loaded: &Loaded) -> Result<Machine, RunError> {
     let mut inputs: Vec<(Input, Option<Boundary>)> = Vec::new();

@@ -14,6 +14,7 @@ use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
 use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
+use super::open::has_finished;
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -76,7 +77,8 @@ impl Runtime {
     }
 
     /// Goes on with an operation: one that a dead process left, one that is parked, or one that
-    /// ended in a way that can be gone on with. Native handlers are given again.
+    /// ended in a way that can be gone on with. One that ended for good, but whose process died
+    /// before all hooks had heard of it, tells them. Native handlers are given again.
     ///
     /// # Errors
     ///
@@ -98,6 +100,7 @@ impl Runtime {
         let header = self.core.store.header(id)?;
         if let Some(reason) = header.summary.reason
             && !reason.is_resumable()
+            && has_finished(&self.core.store.load(id)?)?
         {
             return Err(RunError::NotResumable { operation: id.clone(), reason });
         }
