@@ -301,6 +301,15 @@ impl Stage {
         self.told().into_iter().filter_map(end).collect()
     }
 
+    /// What a hook is told to have answered.
+    pub(crate) fn told_answers(&self, hook: &str) -> Vec<String> {
+        let asked = self.told().into_iter().filter_map(|told| {
+            let Told::Hook { asked, .. } = told else { return None };
+            Some(asked)
+        });
+        asked.flatten().filter(|receipt| receipt.id == hook).map(|receipt| receipt.answer.to_string()).collect()
+    }
+
     /// The calls that were told to wait.
     pub(crate) fn parked(&self) -> Vec<String> {
         let parked = |told| {
