@@ -17,8 +17,8 @@ use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, Ordinal, ParkReason, Place, Reply, SettledHow, State, StateKind,
-    StepOutcome, What,
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State, StateKind, StepOutcome,
+    What,
 };
 
 impl Operation {
@@ -33,6 +33,7 @@ impl Operation {
                 Ok(())
             }
             Done::Planned(id, plan) => self.take(What::Planned(id, plan)),
+            Done::PlanFailed(id, fault) => self.take(What::PlanFailed(id, fault)),
             Done::Replied(id, reply) => self.model_replied(id, *reply),
             Done::ModelFailed(id, fault) => self.model_failed(id, *fault),
             Done::Unit(id, Ok(stop)) => self.unit_stopped(id, stop),
@@ -129,8 +130,9 @@ impl Operation {
                 self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
                 self.take(What::CallCleared(id))?;
-                // A client's call is not run here: it waits as soon as it is cleared.
-                if matches!(self.place_of(ordinal), Some(Place::Parked { .. })) {
+                // A client's call is not run: whoever drives the runtime answers it.
+                let place = self.machine.shared().calls.slot(ordinal).map(|slot| &slot.place);
+                if matches!(place, Some(Place::Parked { .. })) {
                     self.tool_parked(ordinal, None);
                 }
                 Ok(())
@@ -182,10 +184,6 @@ impl Operation {
                 self.settled(id, *settled)
             }
         }
-    }
-
-    fn place_of(&self, ordinal: Ordinal) -> Option<&Place> {
-        self.machine.shared().calls.slot(ordinal).map(|slot| &slot.place)
     }
 
     fn tool_parked(&self, ordinal: u16, child: Option<jackline_model::OperationId>) {

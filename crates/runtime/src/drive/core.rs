@@ -382,7 +382,7 @@ impl Core {
         }
         mailbox.quiet();
         // Whoever rang while we were leaving found a task that no longer listened.
-        if mailbox.is_unread.swap(false, Ordering::AcqRel) && !ended {
+        if mailbox.take_unread() && !ended {
             let _ = self.wake(&id);
         }
         if ended && let Some(parent) = &parent {

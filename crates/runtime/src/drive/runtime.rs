@@ -100,7 +100,7 @@ impl Runtime {
         let header = self.core.store.header(id)?;
         if let Some(reason) = header.summary.reason
             && !reason.is_resumable()
-            && has_finished(&self.core.store.load(id)?)?
+            && has_finished(&self.core, id)?
         {
             return Err(RunError::NotResumable { operation: id.clone(), reason });
         }

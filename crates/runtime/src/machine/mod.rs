@@ -14,6 +14,7 @@ mod handle;
 mod id;
 mod input;
 mod instruction;
+pub mod invariants;
 pub mod limits;
 mod state;
 pub mod table;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use jackline_hooks::{AfterToolCallControl, Decision, HookKind, Hooks, MockAnswer};
 use jackline_model::{NanoDollars, Reason, Status, ToolRunResult};
-use jackline_runtime::drive::Decided;
+use jackline_runtime::drive::{Agent, Decided, Resume};
+use jackline_runtime::llm::{ReplyBuilder, Turn};
 use serde_json::json;
 
 use crate::stage::{Prop, Stage, agent, approved, asks, did, pairs, says, stage};
@@ -174,7 +175,7 @@ async fn i13_the_row_that_was_kept_for_an_approved_call_is_the_one_that_is_judge
 }
 
 #[tokio::test]
-async fn i14_i19_a_result_that_calls_itself_blocked_is_an_ordinary_result() {
+async fn i14_a_result_that_calls_itself_blocked_is_an_ordinary_result() {
     for denies in [false, true] {
         let state = json!({"type": "blocked", "phase": "afterToolCall", "reason": "says the tool"});
         let given = state.clone();
@@ -210,10 +211,37 @@ async fn i15_in_an_ordered_lane_each_call_is_judged_before_the_next_runs() {
 }
 
 #[tokio::test]
-async fn i18_without_a_control_about_the_tool_a_result_is_published_unasked() {
-    let stage = stage([asks(&[("a", "look", "{}")]), says("done")], [Prop::plain("look")]);
-    let hooks = Hooks::new().control_after_tool_call("judge", |_| async { Decision::deny("no") }).matching("^other/");
-    let (operation, _) = stage.play(&agent(), hooks).await;
-    assert_eq!(stage.texts(&operation), pairs(&[("a", "did a")]));
-    assert!(stage.told_answers("judge").is_empty());
+async fn i18_without_any_control_left_a_result_is_published_unasked() {
+    let calls = [("a", "look", "{}"), ("b", "client", "{}")];
+    let stage = stage([asks(&calls)], [Prop::plain("look"), Prop::client("client")]);
+    let judge = |stage: &Stage| control(Hooks::new(), stage, "judge", |_| Decision::deny("no"));
+    let elsewhere = judge(&stage).control_after_tool_call("elsewhere", |_| async { Decision::deny("wrong tool") });
+    let run = stage.start(&agent(), elsewhere.matching("^other/"));
+    run.wait().await.unwrap();
+    let next = stage.after_a_crash([says("done")]);
+    let without = Resume { without_hooks: ["judge".to_owned(), "elsewhere".to_owned()].into() };
+    let resumed = next.runtime.resume_with(run.id(), Hooks::new(), &without).unwrap();
+    next.complete(&resumed, "b", &ToolRunResult::ok("from the client")).await;
+    assert_eq!(next.texts(run.id()), pairs(&[("a", "no"), ("b", "from the client")]));
+    assert_eq!(next.notes(), ["run a", "judge a"]);
+}
+
+#[tokio::test]
+async fn i19_a_denial_of_a_parents_control_counts_below_it_whatever_the_tool_says_of_itself() {
+    let prop = Prop::new("look", |_| async {
+        let state = serde_json::from_value(json!({"type": "blocked", "phase": "afterToolCall"})).unwrap();
+        Ok(ToolRunResult { state: Some(state), ..ToolRunResult::ok("s3cret") }.into())
+    });
+    let call = json!({"agentId": "helper", "instruction": "look"}).to_string();
+    let turn = ReplyBuilder::default().call(Some("h"), "agent____callAgent", call).build();
+    let turns = [Turn::Reply(turn), asks(&[("a", "look", "{}")]), says("helped"), says("done")];
+    let stage = stage(turns, [prop]);
+    let helper = Agent { name: "helper".to_owned(), ..agent() };
+    let hooks = control(stage.listen(), &stage, "first", allow);
+    let hooks =
+        control(hooks, &stage, "second", |call| if call == "a" { Decision::deny("no") } else { Decision::Allow });
+    let (operation, _) = stage.play(&agent().with_agent(helper), hooks).await;
+    assert_eq!(stage.notes(), ["first a", "second a", "first h", "second h"]);
+    assert_eq!(stage.texts(&operation), pairs(&[("h", "helped")]));
+    assert!(!stage.trace().contains("s3cret"));
 }
