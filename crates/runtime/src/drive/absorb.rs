@@ -250,6 +250,8 @@ impl Operation {
         }
         if self.approval.is_some() && !self.awaits_human() {
             self.approval = None;
+            // One that was opened since the last commit is never shown at all.
+            self.pending.approval = None;
             self.pending.approval_closed = true;
         }
     }
@@ -288,9 +290,12 @@ impl Operation {
 
     fn awaits_human(&self) -> bool {
         let shared = self.machine.shared();
-        shared.question
-            || !shared.calls.awaiting_human().is_empty()
-            || self.machine.state().kind() == StateKind::AskingHuman
+        // Nobody waits for anything at the end of a run, not even for the answer to a question.
+        let may_wait = self.ending().is_none();
+        may_wait
+            && (shared.question
+                || !shared.calls.awaiting_human().is_empty()
+                || self.machine.state().kind() == StateKind::AskingHuman)
     }
 
     fn status_after_step(&self) -> Status {

@@ -20,8 +20,8 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, State, StateKind,
-    is_notice,
+    Calls, Compaction, Durability, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
+    State, StateKind, is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -30,7 +30,8 @@ impl Operation {
     /// Starts an effect, once the journal is as durable as it needs.
     pub(crate) async fn perform(&mut self, id: EffectId, effect: Effect) -> Result<(), RunError> {
         let store = Arc::clone(&self.core.store);
-        self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
+        let durability = self.durability(&effect);
+        self.pending.make(durability, store.as_ref(), self.run.id(), self.fence).await?;
         self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
@@ -73,6 +74,14 @@ impl Operation {
             }
         }
         Ok(())
+    }
+
+    /// Whoever hears that a step has ended finds its results in the store.
+    fn durability(&self, effect: &Effect) -> Durability {
+        match effect {
+            Effect::FireHook(Firing::AfterStep(_)) if self.hooks.wants(HookKind::AfterStep) => Durability::Committed,
+            effect => effect.durability(),
+        }
     }
 
     /// Puts a future in flight, unless it is done at once.
