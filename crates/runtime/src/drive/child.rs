@@ -13,6 +13,15 @@ use super::turn::TurnCall;
 use crate::journal::{NewOperation, StoreError};
 use crate::machine::Ordinal;
 
+/// Whether the sub-agent of a call exists already.
+pub(crate) fn exists(parent: &Operation, ordinal: Ordinal) -> Result<bool, RunError> {
+    match parent.core.store.header(&child_id(parent.id(), parent.step(), ordinal)) {
+        Ok(_) => Ok(true),
+        Err(StoreError::NoSuchOperation(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Starts the sub-agent that a call asks for. `Err` is for the model to read.
 pub(crate) fn start(
     parent: &Operation,

@@ -7,7 +7,9 @@ use jackline_hooks::{
     OnErrorEvent, OnStopByHumanInterventionEvent, OnToolCallErrorEvent, PendingTool, RunContext, RunEnd, StepType,
     ToolCallContext, ToolCalling, ToolOutcome, instruction_excerpt, last_content_excerpt, summary_excerpt,
 };
-use jackline_model::{AgentId, Content, MessageBody, MessageId, NanoDollars, Reason, ThreadId, ToolKey, ToolRunResult};
+use jackline_model::{
+    AgentId, Content, MessageBody, MessageId, NanoDollars, OperationId, Reason, ThreadId, ToolKey, ToolRunResult,
+};
 use serde_json::{Map, Value};
 
 use super::conversation::Conversation;
@@ -71,7 +73,7 @@ impl RunFacts {
     }
 
     /// The operation.
-    pub(crate) fn id(&self) -> &jackline_model::OperationId {
+    pub(crate) fn id(&self) -> &OperationId {
         &self.header.id
     }
 
@@ -212,30 +214,39 @@ impl Sight<'_> {
                 error: error.clone(),
             }
             .into(),
-            Firing::BeforeCallAgent { call } => BeforeCallAgentEvent {
-                operation_id: run.header.id.clone(),
-                agent_id: self.called_agent(*call),
-                instruction: instruction_excerpt(&self.argument(*call, "instruction")),
-                user_id: Some(run.header.user.clone()),
-            }
-            .into(),
-            Firing::AfterCallAgent { call, child } => AfterCallAgentEvent {
-                operation_id: run.header.id.clone(),
-                agent_id: self.called_agent(*call),
-                sub_operation_id: child.clone(),
-                success: true,
-                thread_id: Some(ThreadId::from(child.as_str())),
-                user_id: Some(run.header.user.clone()),
-            }
-            .into(),
-            Firing::OnCallAgentError { call } => OnCallAgentErrorEvent {
-                operation_id: run.header.id.clone(),
-                agent_id: self.called_agent(*call),
-                error: self.steps.child_problem.clone(),
-                user_id: Some(run.header.user.clone()),
-            }
-            .into(),
+            Firing::BeforeCallAgent { call } => self.before_call_agent(*call).into(),
+            Firing::AfterCallAgent { call, child } => self.after_call_agent(*call, child).into(),
+            Firing::OnCallAgentError { call } => self.call_agent_error(*call).into(),
         })
+    }
+
+    fn before_call_agent(&self, call: Ordinal) -> BeforeCallAgentEvent {
+        BeforeCallAgentEvent {
+            operation_id: self.run.header.id.clone(),
+            agent_id: self.called_agent(call),
+            instruction: instruction_excerpt(&self.argument(call, "instruction")),
+            user_id: Some(self.run.header.user.clone()),
+        }
+    }
+
+    fn after_call_agent(&self, call: Ordinal, child: &OperationId) -> AfterCallAgentEvent {
+        AfterCallAgentEvent {
+            operation_id: self.run.header.id.clone(),
+            agent_id: self.called_agent(call),
+            sub_operation_id: child.clone(),
+            success: true,
+            thread_id: Some(ThreadId::from(child.as_str())),
+            user_id: Some(self.run.header.user.clone()),
+        }
+    }
+
+    fn call_agent_error(&self, call: Ordinal) -> OnCallAgentErrorEvent {
+        OnCallAgentErrorEvent {
+            operation_id: self.run.header.id.clone(),
+            agent_id: self.called_agent(call),
+            error: self.steps.child_problem.clone(),
+            user_id: Some(self.run.header.user.clone()),
+        }
     }
 
     fn tool(&self, call: Ordinal) -> Option<ToolCallContext> {
@@ -247,17 +258,9 @@ impl Sight<'_> {
         let call = self.turn.call(call)?;
         let entries = self.conversation.history().entries();
         let message = entries.iter().rev().map(|entry| entry.message()).find(|message| message.id == call.row)?;
-        match &message.body {
-            MessageBody::Tool { content, success, error, state, .. } => Some(ToolRunResult {
-                content: content.to_string(),
-                success: *success,
-                error: error.clone(),
-                state: state.as_ref().and_then(Value::as_object).cloned(),
-                execution_time: Some(0),
-                ..ToolRunResult::default()
-            }),
-            MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Assistant { .. } => None,
-        }
+        let mut result = message.body.tool_result()?;
+        result.execution_time.get_or_insert(0);
+        Some(result)
     }
 
     fn after_step(&self, summary: StepSummary) -> AfterStepEvent {

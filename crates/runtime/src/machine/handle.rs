@@ -186,10 +186,10 @@ impl Machine {
                 compact::summarized(shared, compaction, &folded)
             }
             (State::Summarizing(compaction), What::SummaryFailed(_, fault)) => {
-                compact::summary_failed(shared, compaction, &fault)
+                compact::summary_failed(shared, compaction, fault)
             }
-            (State::ClosingCompaction { compaction, failed }, What::HookAnswered(_)) => {
-                compact::closed(shared, compaction, failed)
+            (State::ClosingCompaction { compaction, failure }, What::HookAnswered(_)) => {
+                compact::closed(shared, compaction, failure)
             }
             (State::ClosingStep(outcome), What::HookAnswered(_)) => step::closed(shared, outcome),
             (State::WaitingForHuman, What::HumanDecided(decisions)) => {
@@ -293,7 +293,8 @@ fn fits(effect: &Effect, what: &What) -> bool {
 /// How the result of an effect can come about. The hooks that hear of it depend on this.
 fn settled_fits(effect: EffectKind, how: SettledHow) -> bool {
     match how {
-        SettledHow::Mocked | SettledHow::Denied => effect == EffectKind::Clear,
+        // A call that is run again after a crash is cleared again first.
+        SettledHow::Mocked | SettledHow::Denied => matches!(effect, EffectKind::Clear | EffectKind::Run),
         SettledHow::Ran | SettledHow::Threw => effect == EffectKind::Run,
         SettledHow::Answered => effect == EffectKind::Judge,
         // After `beforeCallAgent`, one of `afterCallAgent` and `onCallAgentError` must follow.

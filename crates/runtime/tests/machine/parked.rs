@@ -187,6 +187,32 @@ fn a_stop_of_a_parked_run_waits_for_what_is_being_judged() {
 }
 
 #[test]
+fn a_plan_that_aborts_calls_ends_the_run_and_no_call_stays_parked() {
+    let mut run = drive(
+        Settings::default(),
+        [
+            to("s0.step.plan", plan([Instruction::CallLlm])),
+            to("s0.model.ask", calls([tool(1), tool(2)])),
+            to("s1.step.plan", plan([Instruction::CallTool(1), Instruction::ResolveAbortedTools(vec![2])])),
+            to("s1.c1.clear", What::CallCleared),
+        ],
+    );
+    run.news();
+    run.go_on([
+        to("s1.c1.run", What::CallParked),
+        to("s1.c2.refuse", settled(SettledHow::Aborted)),
+        to("s1.c1.refuse", settled(SettledHow::Aborted)),
+    ]);
+    let expected = [
+        "s1.c2.refuse Aborted",
+        "s1.c1.refuse Aborted",
+        "s1.h2.fire afterStep interrupted (interrupted)",
+        "s2.h1.fire onComplete",
+    ];
+    assert_eq!(run.asked, expected);
+}
+
+#[test]
 fn an_answer_for_a_call_that_is_not_parked_is_refused() {
     let mut run = parked_on_two();
     let before = run.machine.clone();

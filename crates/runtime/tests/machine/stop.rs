@@ -67,10 +67,19 @@ fn while_the_model_is_asked() {
 #[test]
 fn res_03_calls_of_an_answer_that_came_anyway_are_answered_as_aborted() {
     let mut run = asking();
-    run.go_on([stop(), to("s0.model.ask", calls([tool(1), tool(2)]))]);
     run.news();
-    run.go_on([to("s0.c1.refuse", settled(SettledHow::Aborted)), to("s0.c2.refuse", settled(SettledHow::Aborted))]);
-    assert_eq!(run.asked, ["s0.h2.fire afterStep interrupted (interrupted)", "s1.h1.fire onComplete"]);
+    run.go_on([stop(), to("s0.model.ask", calls([tool(1), tool(2)]))]);
+    run.go_on([to("s1.c1.refuse", settled(SettledHow::Aborted)), to("s1.c2.refuse", settled(SettledHow::Aborted))]);
+    let expected = [
+        "s0.step.cancel",
+        "s0.h2.fire afterStep",
+        "s1.h1.fire beforeStep",
+        "s1.c1.refuse Aborted",
+        "s1.c2.refuse Aborted",
+        "s1.h2.fire afterStep interrupted (interrupted)",
+        "s2.h1.fire onComplete",
+    ];
+    assert_eq!(run.asked, expected);
     ends_interrupted(&run);
 }
 

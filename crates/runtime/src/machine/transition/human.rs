@@ -55,7 +55,8 @@ pub(in crate::machine) fn decided(shared: &mut Shared, decisions: Vec<Decision>)
             (Some(call), HumanVerdict::RejectAndContinue { reason } | HumanVerdict::Reject { reason }) => {
                 rejected.push((call, Refusal::Rejected { reason }));
             }
-            (Some(_) | None, _) => {
+            (Some(_) | None, HumanVerdict::Answer)
+            | (None, HumanVerdict::Approve | HumanVerdict::Reject { .. } | HumanVerdict::RejectAndContinue { .. }) => {
                 shared.question = false;
                 shared.phase = Phase::UserInput;
             }
@@ -95,7 +96,14 @@ fn halt(shared: &mut Shared, decisions: &[Decision]) -> State {
             (Some(call), HumanVerdict::Reject { reason } | HumanVerdict::RejectAndContinue { reason }) => {
                 Some((*call, Refusal::Rejected { reason: reason.clone() }))
             }
-            (Some(_) | None, _) => None,
+            (Some(_), HumanVerdict::Approve | HumanVerdict::Answer)
+            | (
+                None,
+                HumanVerdict::Approve
+                | HumanVerdict::Answer
+                | HumanVerdict::Reject { .. }
+                | HumanVerdict::RejectAndContinue { .. },
+            ) => None,
         })
         .collect();
     let reason = rejected.iter().find_map(|(_, refusal)| match refusal {

@@ -9,7 +9,7 @@ use crate::machine::calls::{Calls, Place};
 use crate::machine::effect::{Effect, Firing, Question, StepSummary};
 use crate::machine::firing::Moment;
 use crate::machine::id::{Unit, Verb};
-use crate::machine::input::Route;
+use crate::machine::input::{CompactionNeed, Route};
 use crate::machine::instruction::{Instruction, Ordinal, Phase, Refusal};
 use crate::machine::state::{Ending, ParkReason, Shared, State, StepOutcome};
 
@@ -96,6 +96,7 @@ pub(in crate::machine) fn advance(shared: &mut Shared) -> State {
 fn perform(shared: &mut Shared, instruction: Instruction) -> Option<State> {
     let parked = shared.calls.any_parked();
     let waits = parked || !shared.calls.awaiting_human().is_empty();
+    let ends = shared.stop_by_tool || shared.ending.is_some();
     match instruction {
         Instruction::CallTool(call) | Instruction::CallAgent(call) => calls::queue(shared, &[call]),
         Instruction::CallToolsBatch(batch) => calls::queue(shared, &batch),
@@ -120,7 +121,7 @@ fn perform(shared: &mut Shared, instruction: Instruction) -> Option<State> {
         | Instruction::CompressContext { .. }
         | Instruction::RequestHumanPrompt { .. }
         | Instruction::RequestHumanSelect { .. }
-            if waits || shared.stop_by_tool => {}
+            if waits || ends => {}
         Instruction::RequestHumanApprove(asked) => return Some(human::ask(shared, Question::Approve(asked))),
         Instruction::RequestHumanPrompt { prompt } => return Some(human::ask(shared, Question::Prompt { prompt })),
         Instruction::RequestHumanSelect { prompt, options } => {
@@ -128,7 +129,7 @@ fn perform(shared: &mut Shared, instruction: Instruction) -> Option<State> {
         }
         Instruction::CallLlm => return Some(model::call(shared)),
         Instruction::CompressContext { messages, tokens } => {
-            return Some(compact::announce(shared, messages, tokens, false));
+            return Some(compact::announce(shared, CompactionNeed { messages, tokens }, false));
         }
         Instruction::Finish { reason } => {
             shared.ending.get_or_insert(Ending::because(reason));
@@ -139,7 +140,10 @@ fn perform(shared: &mut Shared, instruction: Instruction) -> Option<State> {
 
 /// The work of the step is done: says what becomes of the run and asks the hooks of `afterStep`.
 pub(in crate::machine) fn close(shared: &mut Shared) -> State {
-    if shared.stop_requested && !shared.calls.unsettled().is_empty() {
+    // Whatever ends the run, no call is left without a result. Those of an answer that came in this
+    // step get theirs in the next: a name stands for one call of a step.
+    let ends = shared.stop_requested || shared.ending.is_some();
+    if ends && !shared.called_model && !shared.calls.unsettled().is_empty() {
         return abort_open_calls(shared);
     }
     let outcome = outcome(shared);
@@ -206,7 +210,7 @@ fn outcome(shared: &mut Shared) -> StepOutcome {
     if let Some(ending) = shared.ending.take() {
         return StepOutcome::End(ending);
     }
-    if shared.stop_requested {
+    if shared.stop_requested && shared.calls.unsettled().is_empty() {
         return StepOutcome::End(Ending::because(Reason::Interrupted));
     }
     if shared.calls.any_parked() {
