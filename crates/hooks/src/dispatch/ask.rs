@@ -40,30 +40,37 @@ impl Failure {
     }
 }
 
-/// Asks a handler for at most `timeout`. One that answers at once costs no timer.
+/// Asks a handler for at most `timeout`, and says for how long it was waited for. One that answers
+/// at once costs no timer and no look at the clock.
 pub(super) async fn ask<A>(
     call: impl FnOnce() -> Answering<A>,
     timeout: Duration,
     clock: &dyn HookClock,
-) -> Result<A, Failure> {
+) -> (Result<A, Failure>, Duration) {
     let answering = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(answering) => answering,
         Err(panic) => {
             discard(panic);
-            return Err(Failure::Panic);
+            return (Err(Failure::Panic), Duration::ZERO);
         }
     };
     let mut answer = AssertUnwindSafe(answering).catch_unwind();
-    let answered = match poll!(&mut answer) {
-        Poll::Ready(answered) => answered,
-        Poll::Pending => match select(answer, clock.sleep(timeout)).await {
-            Either::Left((answered, _deadline)) => answered,
-            Either::Right(((), late)) => {
-                discard(late);
-                return Err(Failure::Timeout);
-            }
-        },
+    if let Poll::Ready(answered) = poll!(&mut answer) {
+        return (settle(answered), Duration::ZERO);
+    }
+    let started = clock.now();
+    let answered = match select(answer, clock.sleep(timeout)).await {
+        Either::Left((answered, _deadline)) => settle(answered),
+        Either::Right(((), late)) => {
+            discard(late);
+            Err(Failure::Timeout)
+        }
     };
+    (answered, clock.now().saturating_sub(started))
+}
+
+/// What a handler answered, if it did not panic.
+fn settle<A>(answered: std::thread::Result<Result<A, HookError>>) -> Result<A, Failure> {
     match answered {
         Ok(answer) => answer.map_err(Failure::Error),
         Err(panic) => {

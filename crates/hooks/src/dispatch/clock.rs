@@ -11,8 +11,7 @@ use futures_util::future::BoxFuture;
 pub trait HookClock: Debug + Send + Sync {
     /// The time since some fixed moment. Never runs backwards.
     ///
-    /// Read twice per hook. Handlers that answer at once cost little more than these readings, so a
-    /// coarse clock pays.
+    /// Read only when a handler did not answer at once: two readings would cost as much as asking it.
     fn now(&self) -> Duration;
 
     /// Ends after this long. Asked for only when a handler did not answer at once.

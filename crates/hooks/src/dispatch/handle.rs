@@ -99,10 +99,7 @@ impl HookHandle {
         kind: HookKind,
         call: impl FnOnce() -> Answering<A>,
     ) -> (Result<A, Failure>, Duration) {
-        let clock = self.applying.clock.as_ref();
-        let started = clock.now();
-        let answer = ask(call, bound.entry.timeout, clock).await;
-        let latency = clock.now().saturating_sub(started);
+        let (answer, latency) = ask(call, bound.entry.timeout, self.applying.clock.as_ref()).await;
         if let Err(failure) = &answer {
             self.warn(bound, kind, *failure);
         }

@@ -34,7 +34,7 @@ pub struct Receipt {
     pub kind: HookKind,
     /// What it answered.
     pub answer: AnswerClass,
-    /// How long it took.
+    /// How long it was waited for; nothing if it answered at once.
     pub latency: Duration,
     /// Set if this hook ended the chain: by what it answered, or by failing where failures block.
     ///
