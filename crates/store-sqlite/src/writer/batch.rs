@@ -1,7 +1,9 @@
 //! Writing one batch.
 
+use std::collections::HashSet;
+
 use jackline_model::OperationId;
-use jackline_runtime::journal::{Approval, Batch, Fold, InboxId, Row, StoreError, Summary};
+use jackline_runtime::journal::{Approval, Batch, Fence, Fold, InboxId, Row, StoreError, Summary};
 use jackline_tools::Archived;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -18,13 +20,25 @@ pub(super) enum Erasure {
     Due,
 }
 
-/// Writes a batch if its fence is good.
+/// The fence that was checked last. It stays good for the rest of a transaction: nobody else writes
+/// then, and no batch changes who owns what.
+#[derive(Debug, Default)]
+pub(super) struct Checked(Option<(OperationId, Fence, i64)>);
+
+/// Writes a batch if its fence is good. Its summary may be left out where another follows in the
+/// same transaction.
 ///
 /// # Errors
 ///
 /// [`StoreError::LostOwnership`] if it is not; others as for every call. The caller rolls back.
-pub(super) fn apply(connection: &Connection, owner: &str, batch: &Batch) -> Result<Erasure, StoreError> {
-    let op = check_fence(connection, owner, batch)?;
+pub(super) fn apply(
+    connection: &Connection,
+    owner: &str,
+    batch: &Batch,
+    checked: &mut Checked,
+    with_summary: bool,
+) -> Result<Erasure, StoreError> {
+    let op = checked.key_of(connection, owner, batch)?;
     execute(connection, INSERT_RECORD, params![op, batch.boundary, batch.record])?;
     for row in &batch.rows {
         write_row(connection, op, row)?;
@@ -42,10 +56,32 @@ pub(super) fn apply(connection: &Connection, owner: &str, batch: &Batch) -> Resu
         let receiver = operation_key(connection, receiver)?;
         insert_item(connection, receiver, item.clone())?;
     }
-    if let Some(summary) = &batch.summary {
+    if let Some(summary) = batch.summary.as_ref().filter(|_| with_summary) {
         write_summary(connection, op, summary)?;
     }
     consume(connection, op, &batch.consumed)
+}
+
+impl Checked {
+    fn key_of(&mut self, connection: &Connection, owner: &str, batch: &Batch) -> Result<i64, StoreError> {
+        match &self.0 {
+            Some((operation, fence, key)) if *operation == batch.operation && *fence == batch.fence => Ok(*key),
+            Some(_) | None => {
+                let key = check_fence(connection, owner, batch)?;
+                self.0 = Some((batch.operation.clone(), batch.fence, key));
+                Ok(key)
+            }
+        }
+    }
+}
+
+/// For each batch, whether its summary is the last of its operation among them.
+pub(super) fn last_summaries(batches: &[Batch]) -> Vec<bool> {
+    let mut later = HashSet::new();
+    let mut last: Vec<bool> =
+        batches.iter().rev().map(|batch| batch.summary.is_some() && later.insert(&batch.operation)).collect();
+    last.reverse();
+    last
 }
 
 fn check_fence(connection: &Connection, owner: &str, batch: &Batch) -> Result<i64, StoreError> {
@@ -170,8 +206,9 @@ pub(super) fn no_such(operation: &OperationId) -> StoreError {
 const FENCE: &str = "SELECT operations.key, owners.id, operations.fence FROM operations \
                      LEFT JOIN owners ON owners.key = operations.owner WHERE operations.id = ?1";
 
+/// With a subquery: an `INSERT … SELECT` from the same table would go through a temporary one.
 const INSERT_RECORD: &str = "INSERT INTO records (op, seq, boundary, text) \
-                             SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3 FROM records WHERE op = ?1";
+                             VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM records WHERE op = ?1), ?2, ?3)";
 
 const OVERWRITE: &str = "UPDATE inbox SET body = CAST(zeroblob(length(CAST(body AS BLOB))) AS TEXT) \
                          WHERE op = ?1 AND key = ?2";

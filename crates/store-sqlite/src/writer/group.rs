@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use jackline_runtime::journal::Batch;
 
+use super::hurry::Hurry;
 use super::{Command, Flush, Request};
 use crate::limits;
 
@@ -16,24 +17,28 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Collects a group that begins with `first`. While nobody waits it stays open for
-    /// [`GROUP_DELAY`](limits::GROUP_DELAY); once somebody does, it takes what is there and closes.
+    /// Collects a group that begins with `first`. While nobody is in a hurry it stays open for
+    /// [`GROUP_DELAY`](limits::GROUP_DELAY); then it takes what is there and closes.
     ///
     /// A request that is done alone ends the group and is given back.
-    pub(super) fn fill(&mut self, first: Command, commands: &Receiver<Command>) -> Option<Request> {
-        let deadline = Instant::now() + limits::GROUP_DELAY;
+    pub(super) fn fill(&mut self, first: Command, commands: &Receiver<Command>, hurry: &Hurry) -> Option<Request> {
         let mut next = Some(first);
+        let mut has_rested = false;
         while let Some(command) = next {
             match command {
                 Command::Append(batch) => self.batches.push(*batch),
                 Command::Flush(flush) => self.flushes.push(flush),
                 Command::Alone(request) => return Some(request),
             }
-            next = match (self.is_full(), self.flushes.is_empty()) {
-                (true, _) => None,
-                (false, true) => commands.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok(),
-                (false, false) => commands.try_recv().ok(),
-            };
+            if self.is_full() {
+                return None;
+            }
+            next = commands.try_recv().ok();
+            if next.is_none() && self.flushes.is_empty() && !has_rested {
+                has_rested = true;
+                hurry.rest_until(Instant::now() + limits::GROUP_DELAY);
+                next = commands.try_recv().ok();
+            }
         }
         None
     }
@@ -81,7 +86,7 @@ mod tests {
         let (queue, commands) = sync_channel(200);
         (0..99).for_each(|_| queue.send(append()).unwrap());
         let mut group = Group::default();
-        assert!(group.fill(append(), &commands).is_none());
+        assert!(group.fill(append(), &commands, &Hurry::default()).is_none());
         assert_eq!(group.batches.len(), limits::GROUP_BATCHES_MAX);
         assert!(!group.is_gate());
     }
@@ -91,7 +96,7 @@ mod tests {
         let (queue, commands) = sync_channel(200);
         [append(), flush(true), append()].into_iter().for_each(|command| queue.send(command).unwrap());
         let mut group = Group::default();
-        assert!(group.fill(flush(false), &commands).is_none());
+        assert!(group.fill(flush(false), &commands, &Hurry::default()).is_none());
         assert_eq!((group.batches.len(), group.flushes.len(), group.is_gate()), (2, 2, true));
     }
 
@@ -102,7 +107,7 @@ mod tests {
         queue.send(Command::Alone(claim)).unwrap();
         queue.send(append()).unwrap();
         let mut group = Group::default();
-        assert!(matches!(group.fill(append(), &commands), Some(Request::Claim { .. })));
+        assert!(matches!(group.fill(append(), &commands, &Hurry::default()), Some(Request::Claim { .. })));
         assert_eq!(group.batches.len(), 1);
     }
 }

@@ -46,8 +46,9 @@ impl Ledger {
         self.queued.load(Ordering::Acquire) > 0
     }
 
-    pub(super) fn queued(&self) {
-        self.queued.fetch_add(1, Ordering::AcqRel);
+    /// Counts a batch in; says how many there are with it.
+    pub(super) fn queued(&self) -> usize {
+        self.queued.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     pub(super) fn written(&self, batches: usize) {

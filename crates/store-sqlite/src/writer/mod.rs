@@ -5,6 +5,7 @@
 
 mod batch;
 mod group;
+mod hurry;
 mod ledger;
 mod operations;
 mod post;
@@ -22,6 +23,7 @@ use rusqlite::Connection;
 use crate::error::{Doing, writer_gone};
 use crate::limits;
 
+use hurry::Hurry;
 pub(crate) use ledger::Ledger;
 
 /// Where an answer goes. Dropping it tells the waiter that there will be none.
@@ -61,6 +63,7 @@ pub(crate) struct Writer {
     queue: Option<SyncSender<Command>>,
     thread: Option<JoinHandle<()>>,
     ledger: Arc<Ledger>,
+    hurry: Arc<Hurry>,
 }
 
 impl Writer {
@@ -72,12 +75,14 @@ impl Writer {
     pub(crate) fn spawn(connection: Connection, database: PathBuf, owner: String) -> Result<Self, StoreError> {
         let (queue, commands) = sync_channel(limits::QUEUE_MAX);
         let ledger = Arc::new(Ledger::default());
-        let writer = thread::WriterThread::new(connection, database, owner, Arc::clone(&ledger));
+        let hurry = Arc::new(Hurry::default());
+        let writer =
+            thread::WriterThread::new(connection, database, owner, Arc::clone(&ledger), Arc::clone(&hurry));
         let thread = std::thread::Builder::new()
             .name("jackline-store".to_owned())
             .spawn(move || writer.run(&commands))
             .doing("start its writer")?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), ledger })
+        Ok(Self { queue: Some(queue), thread: Some(thread), ledger, hurry })
     }
 
     /// What is known of the operations that this store works on.
@@ -89,15 +94,19 @@ impl Writer {
     /// [`QUEUE_MAX`](limits::QUEUE_MAX) batches: one group of them is a few milliseconds.
     pub(crate) fn append(&self, batch: Batch) -> Result<(), StoreError> {
         self.ledger.check(&batch.operation, batch.fence)?;
-        self.ledger.queued();
-        self.send(Command::Append(Box::new(batch))).inspect_err(|_| self.ledger.written(1))
+        let is_group_full = self.ledger.queued() >= limits::GROUP_BATCHES_MAX;
+        self.send(Command::Append(Box::new(batch))).inspect_err(|_| self.ledger.written(1))?;
+        if is_group_full {
+            self.hurry.ask();
+        }
+        Ok(())
     }
 
     /// Waits for all that was appended.
     pub(crate) async fn flush(&self, operation: &OperationId, full: bool) -> Result<(), StoreError> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let reply = Box::new(move |outcome| drop(sender.send(outcome)));
-        self.send(Command::Flush(Flush { operation: Some(operation.clone()), full, reply }))?;
+        self.send_now(Command::Flush(Flush { operation: Some(operation.clone()), full, reply }))?;
         receiver.await.unwrap_or_else(|_| Err(writer_gone()))
     }
 
@@ -129,8 +138,15 @@ impl Writer {
     fn ask<T: Send + 'static>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, StoreError> {
         let (sender, receiver) = sync_channel(1);
         let reply = Box::new(move |outcome| drop(sender.send(outcome)));
-        self.send(command(reply))?;
+        self.send_now(command(reply))?;
         receiver.recv().unwrap_or_else(|_| Err(writer_gone()))
+    }
+
+    /// Sends what somebody waits for.
+    fn send_now(&self, command: Command) -> Result<(), StoreError> {
+        self.send(command)?;
+        self.hurry.ask();
+        Ok(())
     }
 
     fn send(&self, command: Command) -> Result<(), StoreError> {
@@ -144,6 +160,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.queue.take());
+        self.hurry.ask();
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported to everybody who waited.
             let _ = thread.join();
@@ -161,7 +178,7 @@ mod tests {
     fn dying() -> Writer {
         let (queue, commands): (_, Receiver<Command>) = sync_channel(limits::QUEUE_MAX);
         let thread = std::thread::spawn(move || drop(commands.recv()));
-        Writer { queue: Some(queue), thread: Some(thread), ledger: Arc::default() }
+        Writer { queue: Some(queue), thread: Some(thread), ledger: Arc::default(), hurry: Arc::default() }
     }
 
     #[tokio::test]

@@ -7,8 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use jackline_runtime::journal::{Batch, StoreError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::batch::{Erasure, apply};
+use super::batch::{Checked, Erasure, apply, last_summaries};
 use super::group::Group;
+use super::hurry::Hurry;
 use super::ledger::Ledger;
 use super::{Command, Request, operations, post};
 use crate::error::Doing;
@@ -20,6 +21,7 @@ pub(super) struct WriterThread {
     /// The id of this store as an owner.
     owner: String,
     ledger: Arc<Ledger>,
+    hurry: Arc<Hurry>,
     /// How the next commit is synced, as SQLite was last told.
     full: bool,
     /// There may be commits that a power cut would take back.
@@ -29,16 +31,22 @@ pub(super) struct WriterThread {
 }
 
 impl WriterThread {
-    pub(super) fn new(connection: Connection, database: PathBuf, owner: String, ledger: Arc<Ledger>) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        database: PathBuf,
+        owner: String,
+        ledger: Arc<Ledger>,
+        hurry: Arc<Hurry>,
+    ) -> Self {
         // What a dead process has left in the log may be unsynced, and may hold private text.
-        Self { connection, database, owner, ledger, full: false, unsynced: true, erasure: Erasure::Due }
+        Self { connection, database, owner, ledger, hurry, full: false, unsynced: true, erasure: Erasure::Due }
     }
 
     pub(super) fn run(mut self, commands: &Receiver<Command>) {
         self.erase_if_due();
         while let Some(first) = self.wait(commands) {
             let mut group = Group::default();
-            let alone = group.fill(first, commands);
+            let alone = group.fill(first, commands, &self.hurry);
             self.commit(group);
             if let Some(request) = alone {
                 self.perform(request);
@@ -83,16 +91,38 @@ impl WriterThread {
         if batches.is_empty() && !(full && self.unsynced) {
             return Ok(());
         }
+        let last_summaries = last_summaries(batches);
+        let mut checked = Checked::default();
+        let mut has_bad_batch = false;
+        let together = self.write_with(batches, full, |transaction, owner, at| {
+            let applied = apply(transaction, owner, &batches[at], &mut checked, last_summaries[at]);
+            has_bad_batch |= applied.is_err();
+            applied.map(Ok)
+        });
+        // Batches hardly ever fail, so they get savepoints only once one has: those cost as much again.
+        if !has_bad_batch {
+            return together;
+        }
+        self.write_with(batches, full, |transaction, owner, at| apply_alone(transaction, owner, &batches[at]))
+    }
+
+    /// Writes batches in one transaction, each by `apply`, whose outer error ends the transaction.
+    fn write_with(
+        &mut self,
+        batches: &[Batch],
+        full: bool,
+        mut apply: impl FnMut(&mut Transaction<'_>, &str, usize) -> Result<Result<Erasure, StoreError>, StoreError>,
+    ) -> Result<(), StoreError> {
         let ledger = Arc::clone(&self.ledger);
         let owner = self.owner.clone();
         let mut erasure = Erasure::None;
         self.transact(full, |transaction| {
             let mut applied = 0;
-            for batch in batches {
+            for (at, batch) in batches.iter().enumerate() {
                 if ledger.failure(&batch.operation).is_some() {
                     continue;
                 }
-                match apply_alone(transaction, &owner, batch)? {
+                match apply(transaction, &owner, at)? {
                     Ok(found) => {
                         erasure = erasure.max(found);
                         applied += 1;
@@ -192,7 +222,7 @@ fn apply_alone(
     batch: &Batch,
 ) -> Result<Result<Erasure, StoreError>, StoreError> {
     let savepoint = transaction.savepoint().doing(COMMIT)?;
-    let applied = apply(&savepoint, owner, batch);
+    let applied = apply(&savepoint, owner, batch, &mut Checked::default(), true);
     match applied {
         Ok(erasure) => savepoint.commit().doing(COMMIT).map(|()| Ok(erasure)),
         // On some errors, a full disk among them, SQLite may roll back everything by itself.
