@@ -1,7 +1,5 @@
 //! Small helpers on text and bytes that several modules share.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
 
 /// The longest prefix of at most `bytes_max` bytes that ends between two characters.
@@ -16,8 +14,8 @@ pub(crate) fn sha256_hex(parts: &[&[u8]]) -> String {
         hasher.update(part);
     }
     let digest = hasher.finalize();
-    digest.iter().fold(String::with_capacity(digest.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(HEX_DIGITS[usize::from(digit)])).collect()
 }
+
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";

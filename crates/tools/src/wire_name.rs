@@ -114,15 +114,18 @@ impl WireNames {
 /// The names a key may get, best first: the plain one if it fits, then hashed ones, each with more
 /// of the hash than the last.
 fn candidates(key: &ToolKey) -> impl Iterator<Item = String> {
+    plain(key).into_iter().chain(HASH_LENGTHS.into_iter().map(|length| hashed(key, length)))
+}
+
+/// A readable stem and so much of the hash of the whole key.
+fn hashed(key: &ToolKey, length: usize) -> String {
     let hash = sha256_hex(&[key.identifier.as_bytes(), b"\0", key.api_name.as_bytes()]);
     let joined = format!("{}{SEPARATOR}{}", cleaned(&key.identifier), cleaned(&key.api_name));
-    let stem = joined.trim_matches(['_', '-']).to_owned();
-    plain(key).into_iter().chain(HASH_LENGTHS.into_iter().map(move |length| {
-        // Cleaned text is ASCII, so any cut is between characters.
-        let stem = &stem[..stem.len().min(limits::WIRE_NAME_CHARS_MAX.saturating_sub(length + 1))];
-        let joint = if stem.is_empty() { "" } else { "_" };
-        format!("{stem}{joint}{}", &hash[..length])
-    }))
+    let stem = joined.trim_matches(['_', '-']);
+    // Cleaned text is ASCII, so any cut is between characters.
+    let stem = &stem[..stem.len().min(limits::WIRE_NAME_CHARS_MAX.saturating_sub(length + 1))];
+    let joint = if stem.is_empty() { "" } else { "_" };
+    format!("{stem}{joint}{}", &hash[..length])
 }
 
 /// `identifier____apiName`, unless that is too long, odd, or could be split in another way.
