@@ -24,6 +24,18 @@ impl Pending {
         self.inputs.push((input, boundary));
     }
 
+    /// Hands what there is to the store while a step goes on. The next batch follows at once, so no
+    /// boundary is worth its bytes here: recovery begins at an older one.
+    pub(crate) fn append_within_step(
+        &mut self,
+        store: &dyn Store,
+        operation: &OperationId,
+        fence: Fence,
+    ) -> Result<(), StoreError> {
+        self.inputs.iter_mut().for_each(|(_, boundary)| *boundary = None);
+        self.append(store, operation, fence)
+    }
+
     /// Hands what there is to the store.
     pub(crate) fn append(
         &mut self,
@@ -34,6 +46,7 @@ impl Pending {
         if self.inputs.is_empty() {
             return Ok(());
         }
+        self.keep_last_boundary();
         let pending = std::mem::take(self);
         store.append(Batch {
             operation: operation.clone(),
@@ -48,6 +61,12 @@ impl Pending {
             posts: pending.posts,
             summary: pending.summary,
         })
+    }
+
+    /// Recovery begins at the last boundary, so a batch needs no other.
+    fn keep_last_boundary(&mut self) {
+        let boundaries = self.inputs.iter_mut().rev().map(|(_, boundary)| boundary);
+        boundaries.filter(|boundary| boundary.is_some()).skip(1).for_each(|boundary| *boundary = None);
     }
 
     /// Hands over what there is and waits until it is as durable as an effect needs.

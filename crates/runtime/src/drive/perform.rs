@@ -20,7 +20,7 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Compaction, Durability, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
+    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
     State, StateKind, is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
@@ -30,8 +30,10 @@ impl Operation {
     /// Starts an effect, once the journal is as durable as it needs.
     pub(crate) async fn perform(&mut self, id: EffectId, effect: Effect) -> Result<(), RunError> {
         let store = Arc::clone(&self.core.store);
-        let durability = self.durability(&effect);
-        self.pending.make(durability, store.as_ref(), self.run.id(), self.fence).await?;
+        if self.is_end_of_step_heard(&effect) || self.acts_on_unsaved_rows(&effect) {
+            self.pending.append_within_step(store.as_ref(), self.run.id(), self.fence)?;
+        }
+        self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
         self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
@@ -76,12 +78,15 @@ impl Operation {
         Ok(())
     }
 
-    /// Whoever hears that a step has ended finds its results in the store.
-    fn durability(&self, effect: &Effect) -> Durability {
-        match effect {
-            Effect::FireHook(Firing::AfterStep(_)) if self.hooks.wants(HookKind::AfterStep) => Durability::Committed,
-            effect => effect.durability(),
-        }
+    /// What the model said is with the store before a tool runs for it.
+    fn acts_on_unsaved_rows(&self, effect: &Effect) -> bool {
+        matches!(effect, Effect::Run(..)) && !self.pending.rows.is_empty()
+    }
+
+    /// Whoever hears that a step has ended finds its results in the store: what was appended is seen
+    /// by every read through it. Nobody waits for the disk.
+    fn is_end_of_step_heard(&self, effect: &Effect) -> bool {
+        matches!(effect, Effect::FireHook(Firing::AfterStep(_))) && self.hooks.wants(HookKind::AfterStep)
     }
 
     /// Puts a future in flight, unless it is done at once.

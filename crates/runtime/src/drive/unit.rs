@@ -4,9 +4,11 @@
 //! live in its states and nowhere else.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::{self, Either};
 use jackline_hooks::{BeforeToolCallEvent, Delivery, HookHandle, RuledBy, RulingCause};
 use jackline_model::{MessageId, NanoDollars, RawOutput, SideEffect, ToolRunResult};
@@ -194,7 +196,15 @@ impl Unit {
         let tool = Arc::clone(entry.tool());
         let input = self.turn_call.arguments.clone();
         let is_real = !entry.spec().simulated;
-        let run = spawn_held(&self.clock, is_real, async move { tool.run(input, &context).await });
+        let run = async move { tool.run(input, &context).await };
+        let mut run = AssertUnwindSafe(run).catch_unwind().map(Result::ok).boxed();
+        // A pure tool that has its answer at once needs no task of its own.
+        if entry.spec().side_effect == SideEffect::Pure
+            && let Some(answer) = (&mut run).now_or_never()
+        {
+            return attempt_of(answer);
+        }
+        let run = spawn_held(&self.clock, is_real, run);
         let timeout = self.clock.sleep_until(deadline);
         // Dropping the handle aborts the task; dropping its future is how a tool is told to stop.
         match self.unless_cancelled(future::select(Box::pin(run), timeout)).await {
@@ -202,7 +212,7 @@ impl Unit {
             Some(Either::Right(_)) => {
                 Attempt::Ended(Receipt::TimedOut { after_ms: ms(entry.spec().deadline) }, SettledHow::Threw)
             }
-            Some(Either::Left((answer, _))) => attempt_of(answer),
+            Some(Either::Left((joined, _))) => attempt_of(joined.ok().flatten()),
         }
     }
 
@@ -292,22 +302,23 @@ enum Attempt {
     Ended(Receipt, SettledHow),
 }
 
-type Answer = Result<Result<ToolAnswer, ToolError>, tokio::task::JoinError>;
+/// What a tool answered; nothing if it panicked.
+type Answer = Option<Result<ToolAnswer, ToolError>>;
 
 fn attempt_of(answer: Answer) -> Attempt {
     match answer {
-        Ok(Ok(ToolAnswer::Now(result))) => {
+        Some(Ok(ToolAnswer::Now(result))) => {
             let wants_retry = !result.success && error_kind(&result) == Some("retry");
             let input = In::Finished(RawOutput::new(result));
             if wants_retry { Attempt::Retry(input) } else { Attempt::Final(input) }
         }
-        Ok(Ok(ToolAnswer::Later)) => Attempt::Final(In::Deferred),
-        Ok(Err(ToolError { message, retry })) => {
+        Some(Ok(ToolAnswer::Later)) => Attempt::Final(In::Deferred),
+        Some(Err(ToolError { message, retry })) => {
             let input = In::Threw(RawOutput::new(ToolRunResult::failed(message)));
             if retry { Attempt::Retry(input) } else { Attempt::Final(input) }
         }
         // The text of a panic may hold what the tool had in hand.
-        Err(_) => Attempt::Final(In::Threw(RawOutput::new(ToolRunResult::failed("The tool panicked.")))),
+        None => Attempt::Final(In::Threw(RawOutput::new(ToolRunResult::failed("The tool panicked.")))),
     }
 }
 
