@@ -1,4 +1,7 @@
 //! The loop that people write by hand with async-openai: a list of messages, sent whole each time.
+//!
+//! As in that crate's examples the request is handed over by value, so the list is cloned. There is a
+//! leaner form that borrows it, for whoever knows the crate well; its cost is shown, too.
 
 use async_openai::Client;
 use async_openai::config::OpenAIConfig;
@@ -21,14 +24,23 @@ pub(crate) fn client(http: reqwest::Client, base_url: &str) -> Client<OpenAIConf
     Client::build(http, config)
 }
 
+/// How a request is handed over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Request {
+    /// By value, as the examples do.
+    Cloned,
+    /// By reference, through the interface for one's own types.
+    Borrowed,
+}
+
 /// Does a job once, and gives the answer.
-pub(crate) async fn run(client: &Client<OpenAIConfig>, job: &Job) -> Result<String, Failed> {
+pub(crate) async fn run(client: &Client<OpenAIConfig>, job: &Job, how: Request) -> Result<String, Failed> {
     let mut request = opening(job.is_read);
     loop {
         let (text, calls) = if job.is_read {
-            ask_streamed(client, &request).await?
+            ask_streamed(client, &request, how).await?
         } else {
-            ask_whole(client, &request).await?
+            ask_whole(client, &request, how).await?
         };
         if calls.is_empty() {
             return Ok(text);
@@ -72,8 +84,15 @@ fn opening(is_streamed: bool) -> CreateChatCompletionRequest {
     }
 }
 
-async fn ask_whole(client: &Client<OpenAIConfig>, request: &CreateChatCompletionRequest) -> Result<Turn, Failed> {
-    let response: CreateChatCompletionResponse = client.chat().create_byot(request).await?;
+async fn ask_whole(
+    client: &Client<OpenAIConfig>,
+    request: &CreateChatCompletionRequest,
+    how: Request,
+) -> Result<Turn, Failed> {
+    let response: CreateChatCompletionResponse = match how {
+        Request::Cloned => client.chat().create(request.clone()).await?,
+        Request::Borrowed => client.chat().create_byot(request).await?,
+    };
     let message = response.choices.into_iter().next().ok_or("no choice")?.message;
     let mut calls = Vec::new();
     for call in message.tool_calls.into_iter().flatten() {
@@ -85,9 +104,17 @@ async fn ask_whole(client: &Client<OpenAIConfig>, request: &CreateChatCompletion
     Ok((message.content.unwrap_or_default(), calls))
 }
 
-async fn ask_streamed(client: &Client<OpenAIConfig>, request: &CreateChatCompletionRequest) -> Result<Turn, Failed> {
-    let mut stream =
-        client.chat().create_stream_byot::<_, CreateChatCompletionStreamResponse>(request).await?;
+async fn ask_streamed(
+    client: &Client<OpenAIConfig>,
+    request: &CreateChatCompletionRequest,
+    how: Request,
+) -> Result<Turn, Failed> {
+    let mut stream = match how {
+        Request::Cloned => client.chat().create_stream(request.clone()).await?,
+        Request::Borrowed => {
+            client.chat().create_stream_byot::<_, CreateChatCompletionStreamResponse>(request).await?
+        }
+    };
     let (mut text, mut calls) = (String::new(), Vec::new());
     while let Some(chunk) = stream.next().await {
         for choice in chunk?.choices {

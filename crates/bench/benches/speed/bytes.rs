@@ -5,6 +5,7 @@ use jackline_runtime::journal::Store;
 use jackline_store_sqlite::{OpenOptions, SqliteStore};
 
 use crate::job::Job;
+use crate::ours::Extent;
 use crate::server::Server;
 use crate::table::{Goals, Measure, line, section};
 use crate::{Failed, ours};
@@ -15,8 +16,8 @@ pub(crate) fn bench(server: &Server, goals: &mut Goals) -> Result<(), Failed> {
     let job = Job::of(400);
     let place = tempfile::tempdir()?;
     let path = place.path().join("bench.db");
-    let runtime = ours::runtime(&server.base_url(&job), &job, &path)?;
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(ours::run(&runtime))?;
+    let runtime = ours::runtime(&server.base_url(&job), &job, Some(&path))?;
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(ours::run(&runtime, Extent::Everything))?;
     drop(runtime);
 
     let store = SqliteStore::open(&path, &OpenOptions::default())?;

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::job::Job;
+use crate::ours::Extent;
 use crate::measure::{cpu, memory_peak, micros_each};
 use crate::server::{Server, base_url};
 use crate::table::{Goals, Measure, line, section};
@@ -38,13 +39,13 @@ pub(crate) fn child(who: &str, address: &str) -> Result<(), Failed> {
         let client = bare::client(reqwest::Client::new(), &url);
         runtime.block_on(all(|| {
             let client = client.clone();
-            async move { bare::run(&client, &job).await }
+            async move { bare::run(&client, &job, bare::Request::Cloned).await }
         }))?;
     } else {
-        let ours = ours::runtime(&url, &job, &place.path().join("bench.db"))?;
+        let ours = ours::runtime(&url, &job, Some(&place.path().join("bench.db")))?;
         runtime.block_on(all(|| {
             let ours = ours.clone();
-            async move { ours::run(&ours).await }
+            async move { ours::run(&ours, Extent::Everything).await }
         }))?;
     }
     let used = micros_each(cpu() - before, OPERATIONS * job.model_calls());

@@ -126,7 +126,8 @@ async fn read_stream(mut response: reqwest::Response) -> Result<Turn, Failed> {
             let line = &buffer[taken..taken + length];
             taken += length + 1;
             match line.strip_prefix(b"data: ") {
-                Some(b"[DONE]") | None => {}
+                Some(b"[DONE]") => return Ok(turn),
+                None => {}
                 Some(data) => fold(&mut turn, serde_json::from_slice(data)?),
             }
         }

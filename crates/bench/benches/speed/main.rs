@@ -53,6 +53,9 @@ fn all(words: &[&str]) -> Result<(), Failed> {
     if runs("steps") {
         steps::bench(&server, &mut goals)?;
     }
+    if runs("parts") {
+        steps::bench_parts(&server)?;
+    }
     if runs("bytes") {
         bytes::bench(&server, &mut goals)?;
     }
@@ -64,4 +67,4 @@ fn all(words: &[&str]) -> Result<(), Failed> {
 }
 
 /// What can be named on the command line.
-const SECTIONS: [&str; 4] = ["hooks", "steps", "bytes", "crowd"];
+const SECTIONS: [&str; 5] = ["hooks", "steps", "parts", "bytes", "crowd"];

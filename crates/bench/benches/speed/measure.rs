@@ -22,6 +22,10 @@ pub(crate) fn memory_peak() -> u64 {
 pub(crate) struct Tries(Vec<f64>);
 
 impl Tries {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
     pub(crate) fn push(&mut self, microseconds: f64) {
         self.0.push(microseconds);
     }

@@ -15,24 +15,35 @@ use serde_json::{Map, Value};
 use crate::Failed;
 use crate::job::{INSTRUCTIONS, Job, MODEL, PROMPT, TOOL_API, TOOL_DESCRIPTION, TOOL_IDENTIFIER, parameters};
 
-/// A runtime with the tool and a journal in this file.
-pub(crate) fn runtime(base_url: &str, job: &Job, store: &Path) -> Result<Runtime, Failed> {
+/// How much of the runtime is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All sixteen hooks.
+    Everything,
+    /// No hooks.
+    NoHooks,
+}
+
+/// A runtime with the tool and a journal in this file, or in memory.
+pub(crate) fn runtime(base_url: &str, job: &Job, store: Option<&Path>) -> Result<Runtime, Failed> {
     let model = OpenAiModel::builder().base_url(base_url).api_key("sk-bench").build()?;
-    let store = SqliteStore::open(store, &OpenOptions::default())?;
-    let builder = Runtime::builder()
+    let mut builder = Runtime::builder()
         .model(model)
-        .store(Arc::new(store))
         .tools([Arc::new(Add::new(*job)) as Arc<dyn Tool>])
         .running_max(RUNNING_MAX);
+    if let Some(path) = store {
+        builder = builder.store(Arc::new(SqliteStore::open(path, &OpenOptions::default())?));
+    }
     Ok(builder.build()?)
 }
 
 /// Does a job once, and gives the answer.
-pub(crate) async fn run(runtime: &Runtime) -> Result<String, Failed> {
+pub(crate) async fn run(runtime: &Runtime, extent: Extent) -> Result<String, Failed> {
     let mut agent = Agent::new("bench", INSTRUCTIONS).with_model(MODEL);
     // Folding the history is not part of the job: the bare loop does not do it either.
     agent.compression = ThresholdSettings { window: Some(WINDOW), ..ThresholdSettings::default() };
-    let report = runtime.start(&agent, PROMPT, hooks())?.wait().await?;
+    let hooks = if extent == Extent::Everything { hooks() } else { Hooks::new() };
+    let report = runtime.start(&agent, PROMPT, hooks)?.wait().await?;
     match (report.status, report.answer) {
         (Status::Done, Some(answer)) => Ok(answer),
         (status, answer) => Err(format!("the run ended {status:?}: {answer:?} {:?}", report.fault).into()),

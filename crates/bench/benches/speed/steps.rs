@@ -3,15 +3,19 @@
 use std::future::Future;
 
 use crate::Failed;
+use crate::bare::Request;
 use crate::job::{ANSWER, Job, LARGE, SMALL};
 use crate::measure::{Tries, cpu, micros_each};
+use crate::ours::Extent;
 use crate::server::Server;
 use crate::table::{Goals, Measure, line, section};
 use crate::{bare, growing, ours};
 
 /// CPU per model call, in microseconds.
+#[derive(Default)]
 struct Costs {
     growing: Tries,
+    lean: Tries,
     bare: Tries,
     ours: Tries,
 }
@@ -57,14 +61,15 @@ pub(crate) fn bench(server: &Server, goals: &mut Goals) -> Result<(), Failed> {
 }
 
 fn show(job: &Job, costs: &Costs) {
-    let Costs { growing, bare, ours } = costs;
+    let Costs { growing, lean, bare, ours } = costs;
     let Job { rounds, calls, result_bytes, is_read, .. } = job;
     let one = |tries: &Tries| format!("{:7.1} ({:7.1})", tries.least(), tries.median());
     line(&format!(
-        "  {rounds:>3} rounds x {calls} calls, {:>3.1} kB, {:<9} growing {}  bare {}  ours {}  ours/bare {:.2}",
+        "  {rounds:>3} rounds x {calls} calls, {:>3.1} kB, {:<9} growing {}  lean {}  bare {}  ours {}  ours/bare {:.2}",
         *result_bytes as f64 / 1e3,
         if *is_read { "streamed" } else { "whole" },
         one(growing),
+        one(lean),
         one(bare),
         one(ours),
         ours.least() / bare.least(),
@@ -78,21 +83,50 @@ async fn measure(server: &Server, job: &Job, tries: usize) -> Result<Costs, Fail
     let place = tempfile::tempdir()?;
     let http = reqwest::Client::new();
     let bare_client = bare::client(http.clone(), &base_url);
-    let runtime = ours::runtime(&base_url, job, &place.path().join("bench.db"))?;
+    let runtime = ours::runtime(&base_url, job, Some(&place.path().join("bench.db")))?;
     let reader = job.is_read.then(|| ours::read(&runtime));
-    let mut costs = Costs { growing: Tries::default(), bare: Tries::default(), ours: Tries::default() };
+    let mut costs = Costs::default();
     for round in 0..=tries {
         // The first round opens connections and is not counted.
         let mut unused = Tries::default();
         let mut book = |tries: &mut Tries, cost| if round == 0 { unused.push(cost) } else { tries.push(cost) };
         book(&mut costs.growing, counted(job, growing::run(&http, &url, job)).await?);
-        book(&mut costs.bare, counted(job, bare::run(&bare_client, job)).await?);
-        book(&mut costs.ours, counted(job, ours::run(&runtime)).await?);
+        book(&mut costs.lean, counted(job, bare::run(&bare_client, job, Request::Borrowed)).await?);
+        book(&mut costs.bare, counted(job, bare::run(&bare_client, job, Request::Cloned)).await?);
+        book(&mut costs.ours, counted(job, ours::run(&runtime, Extent::Everything)).await?);
     }
     if let Some(reader) = reader {
         reader.abort();
     }
     Ok(costs)
+}
+
+/// What hooks and journal cost of ours, in runs of 100 rounds.
+pub(crate) fn bench_parts(server: &Server) -> Result<(), Failed> {
+    section("Ours in parts, us of CPU per model call, 100 rounds: least of the tries");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
+    let job = Job::of(100);
+    let base_url = server.base_url(&job);
+    let place = tempfile::tempdir()?;
+    let _context = runtime.enter();
+    let on_disk = ours::runtime(&base_url, &job, Some(&place.path().join("bench.db")))?;
+    let in_memory = ours::runtime(&base_url, &job, None)?;
+    let parts = [
+        ("all of it", &on_disk, Extent::Everything),
+        ("without hooks", &on_disk, Extent::NoHooks),
+        ("journal in memory", &in_memory, Extent::Everything),
+        ("neither", &in_memory, Extent::NoHooks),
+    ];
+    let mut tries = [const { Tries::new() }; 4];
+    for _ in 0..PARTS_TRIES {
+        for ((_, ours, extent), tries) in parts.iter().zip(&mut tries) {
+            tries.push(runtime.block_on(counted(&job, ours::run(ours, *extent)))?);
+        }
+    }
+    for ((what, ..), tries) in parts.iter().zip(&tries) {
+        line(&format!("  {what:<20} {:7.1}", tries.least()));
+    }
+    Ok(())
 }
 
 async fn counted(job: &Job, run: impl Future<Output = Result<String, Failed>>) -> Result<f64, Failed> {
@@ -108,7 +142,7 @@ async fn counted(job: &Job, run: impl Future<Output = Result<String, Failed>>) -
 /// As many as the machine that the goals were set on has cores.
 const WORKERS: usize = 2;
 
-/// Does one job over and over, alone: for a profiler.
+/// Does one job over and over, alone: for a profiler. It reads no clock, which some profilers cannot bear.
 pub(crate) fn child(who: &str, rounds: &str) -> Result<(), Failed> {
     let server = Server::spawn()?;
     let job = Job::of(rounds.parse()?);
@@ -117,16 +151,14 @@ pub(crate) fn child(who: &str, rounds: &str) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
     runtime.block_on(async {
         let http = reqwest::Client::new();
-        let ours = ours::runtime(&base_url, &job, &place.path().join("bench.db"))?;
-        let before = cpu();
+        let ours = ours::runtime(&base_url, &job, Some(&place.path().join("bench.db")))?;
         for _ in 0..PROFILED {
             match who {
                 "growing" => growing::run(&http, &format!("{base_url}/chat/completions"), &job).await?,
-                "bare" => bare::run(&bare::client(http.clone(), &base_url), &job).await?,
-                _ => ours::run(&ours).await?,
+                "bare" => bare::run(&bare::client(http.clone(), &base_url), &job, Request::Cloned).await?,
+                _ => ours::run(&ours, Extent::Everything).await?,
             };
         }
-        line(&format!("{who}: {:.1} us per model call", micros_each(cpu() - before, PROFILED * job.model_calls())));
         Ok(())
     })
 }
@@ -134,3 +166,4 @@ pub(crate) fn child(who: &str, rounds: &str) -> Result<(), Failed> {
 /// The argument that makes this program do one job, as in `--profile ours 100`.
 pub(crate) const CHILD: &str = "--profile";
 const PROFILED: usize = 20;
+const PARTS_TRIES: usize = 7;
