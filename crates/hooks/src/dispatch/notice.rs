@@ -36,6 +36,14 @@ pub struct OutboxItem {
     pub payload: Map<String, Value>,
 }
 
+impl OutboxItem {
+    /// The request that delivers it.
+    pub fn request(&self) -> WebhookRequest {
+        let (config, payload) = (Arc::clone(&self.webhook), self.payload.clone());
+        WebhookRequest { config, payload, delivery_id: self.delivery_id.clone() }
+    }
+}
+
 /// A hook outside the process.
 #[derive(Clone)]
 pub(super) enum Remote {

@@ -109,6 +109,18 @@ pub(super) struct Members<'a> {
     pub(super) mock: Option<&'a RawValue>,
 }
 
+impl<'a> Members<'a> {
+    /// Keeps a member that can count. Of equal keys the last one stays.
+    fn take(&mut self, key: &[u8], value: &'a RawValue) {
+        match key {
+            b"decision" => self.decision = Some(value),
+            b"reason" => self.reason = Some(value),
+            b"mock" => self.mock = Some(value),
+            _ => {}
+        }
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
@@ -123,12 +135,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                 let mut members = Members::default();
                 while let Some(key) = map.next_key::<Bytes>()? {
                     let value: &'de RawValue = map.next_value()?;
-                    match key.0.as_slice() {
-                        b"decision" => members.decision = Some(value),
-                        b"reason" => members.reason = Some(value),
-                        b"mock" => members.mock = Some(value),
-                        _ => {}
-                    }
+                    members.take(&key.0, value);
                 }
                 Ok(members)
             }
