@@ -20,6 +20,8 @@ mod qstash;
 #[cfg(feature = "http")]
 mod sign;
 mod spawn;
+#[cfg(all(test, feature = "http", feature = "command"))]
+mod tests;
 
 #[cfg(feature = "command")]
 pub use command::ProcessCarrier;
