@@ -15,7 +15,8 @@ use super::guard::{NameResolver, SystemResolver, is_refusal};
 use super::prepare::{Prepared, check_destination, configuration, prepare};
 use super::qstash;
 use crate::{
-    ControlReply, DeliveryKind, Environment, FaultCode, HookFault, WebhookCarrier, WebhookRequest, parse_reply,
+    ControlReply, DeliveryKind, Environment, FaultCode, HookFault, NetworkPolicy, WebhookCarrier, WebhookRequest,
+    parse_reply,
 };
 
 /// Delivers webhooks over HTTP: by one request each, or through QStash.
@@ -78,11 +79,13 @@ impl HttpCarrier {
     ///
     /// # Errors
     ///
-    /// [`FaultCode::Configuration`]: the proxy is no URL. Correct it.
+    /// [`FaultCode::Configuration`]: the proxy is no URL, or the system's certificates cannot be read. Correct it.
     pub fn new(environment: Arc<dyn Environment>, settings: HttpSettings) -> Result<Self, HookFault> {
         let proxy = settings.proxy.map(Proxy::all).transpose();
         let proxy = proxy.map_err(|_| configuration("the proxy is no URL"))?;
         let clients = Clients::new(proxy, settings.resolver);
+        // Reading certificates takes time, which is not taken from the first delivery's deadline.
+        clients.of(&NetworkPolicy::default())?;
         Ok(Self(Arc::new(Shared { environment, clients, connections: Semaphore::new(CONNECTIONS_MAX) })))
     }
 }

@@ -3,6 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
 use super::*;
 
 fn shell(script: &str) -> Vec<&str> {
@@ -117,13 +120,13 @@ async fn a_deadline_ends_the_whole_process_group() {
     assert_eq!(denial(&ruling), Some(Some(CONTROL_ERROR_REASON)));
     assert_eq!(delivery.receipts[0].answer, AnswerClass::Timeout);
     assert!(started.elapsed() < Duration::from_secs(5));
-    // Nobody reads the pipe any more, so opening it for writing would block, and fails if told not to.
-    let writing = rustix::fs::open(
-        place.file("fifo"),
-        rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK,
-        rustix::fs::Mode::empty(),
-    );
-    assert_eq!(writing.unwrap_err(), rustix::io::Errno::NXIO);
+    // Once nobody reads the pipe any more, it cannot be opened for writing. A killed process takes a moment to go.
+    let open = || rustix::fs::open(place.file("fifo"), OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
+    let patience = Instant::now();
+    while open().is_ok() && patience.elapsed() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    assert_eq!(open().unwrap_err(), Errno::NXIO);
     assert!(!place.0.join("late").exists());
 }
 
