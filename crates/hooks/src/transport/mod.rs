@@ -20,7 +20,9 @@ mod qstash;
 #[cfg(feature = "http")]
 mod sign;
 mod spawn;
-#[cfg(all(test, feature = "http", feature = "command"))]
+#[cfg(test)]
+#[cfg(feature = "http")]
+#[cfg(feature = "command")]
 mod tests;
 
 #[cfg(feature = "command")]

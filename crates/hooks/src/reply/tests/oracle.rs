@@ -183,14 +183,12 @@ fn walk(tokens: &[Token]) -> Option<Vec<Member>> {
             9 => return None,
             next => next,
         };
-        if let (2 | 3, Token::Text(key)) = (was, token) {
-            if open.as_slice() == ['{'] {
-                let value = match tokens.get(index + 2) {
-                    Some(Token::Text(value)) => Some(value.clone()),
-                    Some(Token::Mark(_) | Token::Other) | None => None,
-                };
-                members.push((key.clone(), value));
-            }
+        if let (2 | 3, Token::Text(key), ['{']) = (was, token, open.as_slice()) {
+            let value = match tokens.get(index + 2) {
+                Some(Token::Text(value)) => Some(value.clone()),
+                Some(Token::Mark(_) | Token::Other) | None => None,
+            };
+            members.push((key.clone(), value));
         }
         // Behind the outermost value nothing may follow.
         if state == 5 && open.is_empty() && index + 1 < tokens.len() {

@@ -143,10 +143,9 @@ async fn three_carriers_give_the_same_answers() {
         for hooks in carriers {
             let (ruling, delivery) = before(&local(&Vars::default(), hooks)).await;
             assert_eq!(denial(&ruling), expected, "{:?}", delivery.receipts[0].carrier);
-            let cause = expected.map(|reason| {
-                if reason == Some(CONTROL_ERROR_REASON) { RulingCause::Failure } else { RulingCause::Policy }
-            });
-            assert_eq!(delivery.receipts[0].decided_by, cause);
+            let is_failure = expected == Some(Some(CONTROL_ERROR_REASON));
+            let cause = if is_failure { RulingCause::Failure } else { RulingCause::Policy };
+            assert_eq!(delivery.receipts[0].decided_by, expected.map(|_| cause));
         }
     }
 }

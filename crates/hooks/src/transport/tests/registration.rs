@@ -16,7 +16,7 @@ fn accepted(value: &Value) {
     let hooks = Hooks::new().stored([value]).unwrap();
     let dispatcher = dispatcher(DispatchMode::Local, &Vars::default());
     dispatcher.register(&"op_1".into(), hooks).unwrap();
-    assert_eq!(dispatcher.serialized(&"op_1".into()).unwrap(), [value.clone()]);
+    assert_eq!(dispatcher.serialized(&"op_1".into()).unwrap(), std::slice::from_ref(value));
 }
 
 fn with(kind: &str, key: &str, option: Value) -> Value {
