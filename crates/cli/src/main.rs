@@ -15,13 +15,15 @@ mod tour;
 use std::process::ExitCode;
 
 use clap::Parser;
+use jackline_runtime::drive::install_quiet_panic_hook;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::{Arguments, Command};
 use crate::problem::Problem;
 
 fn main() -> ExitCode {
-    tell_places_of_panics();
+    // Its words may hold what a tool had in hand.
+    install_quiet_panic_hook();
     let arguments = Arguments::parse();
     let outcome = log(arguments.common.verbose).and_then(|()| perform(arguments));
     match outcome {
@@ -51,14 +53,6 @@ fn perform(arguments: Arguments) -> Result<jackline_model::ExitCode, Problem> {
         Command::Completions(args) => commands::completions(args),
         Command::Archive(command) => commands::archive(common, command),
     }
-}
-
-/// A panic says where it happened and nothing else: its words may hold what a tool had in hand.
-fn tell_places_of_panics() {
-    std::panic::set_hook(Box::new(|panic| match panic.location() {
-        Some(place) => render::say(format!("a mistake in this program, at {}:{}", place.file(), place.line())),
-        None => render::say("a mistake in this program"),
-    }));
 }
 
 /// Logs only when asked to, and to standard error.

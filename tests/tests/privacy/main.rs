@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use jackline_model::MessageBody;
+use jackline_runtime::drive::check_operation;
 use jackline_runtime::journal::Store;
 use jackline_store_sqlite::{OpenOptions, SqliteStore};
 use tempfile::TempDir;
@@ -135,6 +136,7 @@ fn results(place: &TempDir) -> Vec<String> {
     let options = OpenOptions { create: false, ..OpenOptions::default() };
     let store = SqliteStore::open(place.path().join("jackline.db"), &options).unwrap();
     let operation = store.list(10).unwrap().remove(0).id;
+    check_operation(&store, &operation).unwrap();
     let result = |body| match body {
         MessageBody::Tool { content, .. } => Some(content.to_string()),
         MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Assistant { .. } => None,

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap::CommandFactory as _;
 use jackline_model::ExitCode;
-use jackline_runtime::agent;
+use jackline_runtime::{agent, drive};
 
 use crate::args::{Arguments, CompletionsArgs, SchemaArgs, SchemaOf};
 use crate::problem::Problem;
@@ -14,7 +14,8 @@ use crate::render::Out;
 pub(crate) fn schema(args: SchemaArgs) -> Result<ExitCode, Problem> {
     let schema = match args.of {
         SchemaOf::Agent => agent::schema(),
-        SchemaOf::Scenario | SchemaOf::Events => return Err(Problem::failed("this schema is not there yet")),
+        SchemaOf::Scenario => jackline_scenario::schema(),
+        SchemaOf::Events => drive::events_schema(),
     };
     let mut out = Out::default();
     out.line(format!("{schema:#}"));

@@ -189,6 +189,9 @@ impl Model for FileScript {
             if let Some(failure) = turn.error {
                 return Err(failure.into());
             }
+            if turn.text.as_ref().is_none_or(|text| text.trim().is_empty()) && turn.calls.is_empty() {
+                return Err(empty(number));
+            }
             if sink.wants_deltas() {
                 send(turn.reasoning.as_deref(), |piece| sink.delta(Delta::Reasoning(piece)));
                 send(turn.text.as_deref(), |piece| sink.delta(Delta::Text(piece)));
@@ -250,6 +253,16 @@ fn wire_name(tool: &str) -> String {
 /// Word by word, as a model would.
 fn send(text: Option<&str>, mut piece: impl FnMut(&str)) {
     text.unwrap_or_default().split_inclusive(' ').for_each(&mut piece);
+}
+
+/// No text and no call is no answer.
+fn empty(number: usize) -> ModelFault {
+    let failure = Failure {
+        code: "empty_answer".to_owned(),
+        message: format!("turn {number} of the script is empty"),
+        kind: FailureKind::Permanent,
+    };
+    failure.into()
 }
 
 fn exhausted(number: usize) -> ModelFault {

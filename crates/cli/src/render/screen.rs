@@ -1,6 +1,8 @@
 //! Who reads what a run tells: a person, a program, or somebody who wants the answer only.
 
-use jackline_runtime::drive::{Report, StreamEvent};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jackline_runtime::drive::{EVENTS_VERSION, Report, StreamEvent};
 use serde_json::{Value, json};
 
 use super::out::Out;
@@ -76,10 +78,10 @@ impl Screen {
         }
     }
 
-    /// Says something to programs.
-    pub(crate) fn json(&mut self, value: &Value) {
+    /// Says something to programs that is about no single operation.
+    pub(crate) fn json(&mut self, kind: &str, fields: &Value) {
         match self {
-            Self::Json(out) => out.line(value),
+            Self::Json(out) => out.line(line("", 0, kind, fields)),
             Self::Human(_) | Self::Quiet(_) | Self::Silent(_) => {}
         }
     }
@@ -113,9 +115,18 @@ impl Screen {
 
 /// The report as the last line of `--json` has it.
 fn report_json(report: &Report) -> Value {
-    let mut value = json!({"type": "report", "exitCode": report.exit_code() as u8});
-    if let (Some(line), Some(fields)) = (value.as_object_mut(), report.to_json().as_object()) {
+    let mut fields = report.to_json();
+    fields["exitCode"] = json!(report.exit_code() as u8);
+    line(report.operation.as_str(), report.steps, "report", &fields)
+}
+
+/// A line in the form of an event.
+fn line(operation: &str, step: u32, kind: &str, fields: &Value) -> Value {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let at = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    let mut line = json!({"v": EVENTS_VERSION, "at": at, "operation": operation, "step": step, "type": kind});
+    if let (Some(line), Some(fields)) = (line.as_object_mut(), fields.as_object()) {
         line.extend(fields.clone());
     }
-    value
+    line
 }

@@ -149,7 +149,10 @@ enum Choice {
 async fn ask_about_call(terminal: &mut Terminal, screen: &mut Screen) -> Choice {
     loop {
         screen.prompt("a approve · r reject · c reject and continue · s leave it waiting · q stop the run > ");
-        let Some(line) = terminal.line().await else { return Choice::Skip };
+        let Some(line) = terminal.line().await else {
+            screen.note("");
+            return Choice::Skip;
+        };
         return match line.trim().to_lowercase().as_str() {
             "a" | "approve" => Choice::Verdict(PostedVerdict::Approve),
             "r" | "reject" => {

@@ -117,7 +117,10 @@ impl<'a> Follow<'a> {
                 tokio::select! {
                     biased;
                     asked = &mut ask => break asked,
-                    () = self.signals.first() => break Asked::Stop,
+                    () = self.signals.first() => {
+                        say("");
+                        break Asked::Stop;
+                    }
                     _ = ticks.tick() => {
                         if self.poll.look(self.runtime)? {
                             say("\ndecided elsewhere");

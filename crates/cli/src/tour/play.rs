@@ -53,7 +53,7 @@ pub(crate) fn run(common: &Common, directory: &Path, view: ViewArgs) -> Result<E
         }
     }
     let count = ends.len();
-    screen.json(&json!({"type": "tour", "ok": is_as_stated, "operations": ends}));
+    screen.json("tour", &json!({"ok": is_as_stated, "operations": ends}));
     if is_as_stated {
         screen.note(&format!("\nall {count} operations ended as the tour states"));
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use jackline_hooks::ToolCalling;
-use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status};
+use jackline_model::{Content, Fault, Message, MessageBody, ModelUsage, Reason, Status};
+
+use serde_json::Value;
 
 use super::conversation::message_id;
 use super::core::RunError;
@@ -13,12 +15,13 @@ use super::stream::{Report, Told};
 use super::summarize::{self, summary_body};
 use super::turn::Turn;
 use super::unit::{SettledCall, Stop};
+use crate::compress::overflow_fault;
 use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State, StateKind, StepOutcome,
-    What,
+    CompactionNeed, EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State,
+    StateKind, StepOutcome, What,
 };
 
 impl Operation {
@@ -104,10 +107,15 @@ impl Operation {
         }
     }
 
-    fn model_failed(&mut self, id: EffectId, fault: ModelFault) -> Result<(), RunError> {
+    fn model_failed(&mut self, id: EffectId, mut fault: ModelFault) -> Result<(), RunError> {
+        let mut compaction = None;
+        if fault.kind == ModelFaultKind::ContextOverflow {
+            (fault.fault, compaction) = self.overflowed(fault.fault);
+        }
         let failure = ModelFailure {
             kind: kind_of(fault.kind),
             fault: fault.fault.clone(),
+            compaction,
             retry_after_ms: fault.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
             jitter_permille: self.core.jitter_permille(),
         };
@@ -121,6 +129,24 @@ impl Operation {
             self.tell(|| Told::ModelError { error: fault.fault });
         }
         Ok(())
+    }
+
+    /// Names the sizes of a request that was too long, and what of it could be folded.
+    fn overflowed(&mut self, said: Fault) -> (Fault, Option<CompactionNeed>) {
+        let setup = &self.setup;
+        let settings = &setup.agent.compression;
+        let menu = if self.machine.shared().force_finish { &setup.no_tools } else { &setup.menu };
+        let measure = self.conversation.measure(settings, menu, setup.counter.as_ref());
+        let mut fault = overflow_fault(measure.tokens, settings, measure.has_summary);
+        if !settings.exceeds(measure.tokens, measure.has_summary) {
+            // The provider's window is smaller than we know, or it counts otherwise: its words say more.
+            fault.message = format!("{} (about {} tokens by our count)", said.message, measure.tokens);
+        } else if said.message != fault.message
+            && let Some(Value::Object(detail)) = &mut fault.detail
+        {
+            detail.insert("reported".to_owned(), Value::String(said.message));
+        }
+        (fault, measure.need)
     }
 
     fn unit_stopped(&mut self, id: EffectId, stop: Stop) -> Result<(), RunError> {
@@ -224,6 +250,8 @@ impl Operation {
         }
         if self.approval.is_some() && !self.awaits_human() {
             self.approval = None;
+            // One that was opened since the last commit is never shown at all.
+            self.pending.approval = None;
             self.pending.approval_closed = true;
         }
     }
@@ -262,9 +290,12 @@ impl Operation {
 
     fn awaits_human(&self) -> bool {
         let shared = self.machine.shared();
-        shared.question
-            || !shared.calls.awaiting_human().is_empty()
-            || self.machine.state().kind() == StateKind::AskingHuman
+        // Nobody waits for anything at the end of a run, not even for the answer to a question.
+        let may_wait = self.ending().is_none();
+        may_wait
+            && (shared.question
+                || !shared.calls.awaiting_human().is_empty()
+                || self.machine.state().kind() == StateKind::AskingHuman)
     }
 
     fn status_after_step(&self) -> Status {

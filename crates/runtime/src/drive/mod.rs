@@ -6,6 +6,7 @@
 
 mod absorb;
 mod agent;
+mod check;
 mod child;
 mod clock;
 mod conversation;
@@ -29,6 +30,7 @@ mod unit;
 
 pub use self::core::{Ids, Probe, RandomIds, RunError};
 pub use agent::Agent;
+pub use check::{CheckError, check_operation};
 pub use clock::{Clock, Hold, HookTime, SystemClock, VirtualClock};
 pub use fn_tool::FnTool;
 pub use panic_hook::install_quiet_panic_hook;

@@ -20,8 +20,8 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, State, StateKind,
-    is_notice,
+    Calls, Compaction, Durability, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
+    State, StateKind, is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -30,7 +30,8 @@ impl Operation {
     /// Starts an effect, once the journal is as durable as it needs.
     pub(crate) async fn perform(&mut self, id: EffectId, effect: Effect) -> Result<(), RunError> {
         let store = Arc::clone(&self.core.store);
-        self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
+        let durability = self.durability(&effect);
+        self.pending.make(durability, store.as_ref(), self.run.id(), self.fence).await?;
         self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
@@ -73,6 +74,14 @@ impl Operation {
             }
         }
         Ok(())
+    }
+
+    /// Whoever hears that a step has ended finds its results in the store.
+    fn durability(&self, effect: &Effect) -> Durability {
+        match effect {
+            Effect::FireHook(Firing::AfterStep(_)) if self.hooks.wants(HookKind::AfterStep) => Durability::Committed,
+            effect => effect.durability(),
+        }
     }
 
     /// Puts a future in flight, unless it is done at once.
@@ -158,8 +167,9 @@ impl Operation {
     }
 
     fn plan(&mut self, phase: Phase) -> Vec<Instruction> {
+        let shared = self.machine.shared();
         let before_model = phase != Phase::LlmResult && phase != Phase::CompressionResult;
-        let compaction = before_model
+        let compaction = (before_model && shared.compression.may_try(shared.step))
             .then(|| {
                 let setup = &self.setup;
                 let menu = if self.machine.shared().is_out_of_steps() { &setup.no_tools } else { &setup.menu };
@@ -205,8 +215,12 @@ impl Operation {
 
     fn call_model(&mut self, id: EffectId, with_tools: bool) {
         let setup = Arc::clone(&self.setup);
-        let history = Arc::clone(self.conversation.history());
         let menu = Arc::clone(if with_tools { &setup.menu } else { &setup.no_tools });
+        if let Some(fault) = self.conversation.overflow(&setup.agent.compression, &menu, setup.counter.as_ref()) {
+            self.ready.push_back(Done::ModelFailed(id, Box::new(model_fault(ModelFaultKind::ContextOverflow, fault))));
+            return;
+        }
+        let history = Arc::clone(self.conversation.history());
         self.tell(|| Told::ModelStart {
             model: setup.agent.model.as_str().into(),
             attempt: id.attempt + 1,
@@ -411,17 +425,18 @@ fn planner_panicked() -> Fault {
 }
 
 fn cancelled() -> ModelFault {
-    ModelFault {
-        kind: ModelFaultKind::Cancelled,
-        fault: Fault {
-            code: "cancelled".to_owned(),
-            message: "the run was stopped".to_owned(),
-            attribution: FaultAttribution::User,
-            detail: None,
-        },
-        retry_after: None,
-        partial: String::new(),
-    }
+    let fault = Fault {
+        code: "cancelled".to_owned(),
+        message: "the run was stopped".to_owned(),
+        attribution: FaultAttribution::User,
+        detail: None,
+    };
+    model_fault(ModelFaultKind::Cancelled, fault)
+}
+
+/// A failure that no provider reported.
+fn model_fault(kind: ModelFaultKind, fault: Fault) -> ModelFault {
+    ModelFault { kind, fault, retry_after: None, partial: String::new() }
 }
 
 /// Tells readers the pieces of an answer while they arrive.

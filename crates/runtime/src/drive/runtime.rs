@@ -77,7 +77,8 @@ impl Runtime {
     }
 
     /// Goes on with an operation: one that a dead process left, one that is parked, or one that
-    /// ended in a way that can be gone on with. Native handlers are given again.
+    /// ended in a way that can be gone on with. One that ended for good, but whose process died
+    /// before all hooks had heard of it, tells them. Native handlers are given again.
     ///
     /// # Errors
     ///
