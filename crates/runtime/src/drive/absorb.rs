@@ -136,7 +136,7 @@ impl Operation {
         let setup = &self.setup;
         let settings = &setup.agent.compression;
         let menu = if self.machine.shared().force_finish { &setup.no_tools } else { &setup.menu };
-        let measure = self.conversation.measure(settings, menu, setup.counter.as_ref());
+        let measure = self.conversation.measure(settings, menu, setup.counter.as_ref(), true);
         let mut fault = overflow_fault(measure.tokens, settings, measure.has_summary);
         if !settings.exceeds(measure.tokens, measure.has_summary) {
             // The provider's window is smaller than we know, or it counts otherwise: its words say more.
