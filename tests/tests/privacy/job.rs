@@ -21,6 +21,8 @@ pub(crate) enum Case {
     Error,
     /// In an answer that is handed in later.
     Later,
+    /// In an answer that is handed in when the run has been stopped.
+    TooLate,
     /// In the text of a panic of the control that judges it.
     ControlPanics,
     /// In the text of a panic of the tool.
@@ -58,8 +60,16 @@ impl Job {
     }
 }
 
-const CASES: [Case; 7] =
-    [Case::Result, Case::LongResult, Case::Mock, Case::Error, Case::Later, Case::ControlPanics, Case::ToolPanics];
+const CASES: [Case; 8] = [
+    Case::Result,
+    Case::LongResult,
+    Case::Mock,
+    Case::Error,
+    Case::Later,
+    Case::TooLate,
+    Case::ControlPanics,
+    Case::ToolPanics,
+];
 
 /// What the model reads in place of the secret.
 pub(crate) const REASON: &str = "not for you";
@@ -115,7 +125,7 @@ impl Tool for Vault {
                 Case::Result | Case::ControlPanics => Ok(everywhere(&self.secret).into()),
                 Case::LongResult => Ok(ToolRunResult::ok(format!("{} ", self.secret).repeat(20_000)).into()),
                 Case::Error => Err(ToolError::new(format!("no key for {}", self.secret))),
-                Case::Later => Ok(ToolAnswer::Later),
+                Case::Later | Case::TooLate => Ok(ToolAnswer::Later),
                 Case::ToolPanics => panic!("the vault holds {}", self.secret),
                 Case::Mock => panic!("a mock stands in for the tool"),
             }

@@ -57,6 +57,11 @@ fn a_denied_answer_that_was_handed_in_is_nowhere() {
 }
 
 #[test]
+fn an_answer_that_comes_after_the_stop_is_never_judged_and_nowhere() {
+    denied_and_nowhere(&ended(&Job::new(Case::TooLate)), "The call was aborted");
+}
+
+#[test]
 fn the_text_of_panics_in_tools_and_controls_is_nowhere() {
     denied_and_nowhere(&ended(&Job::new(Case::ToolPanics)), job::REASON);
     denied_and_nowhere(&ended(&Job::new(Case::ControlPanics)), "hook_control_error");
