@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use futures_util::{StreamExt, stream};
+
 use crate::format::{Scenario, ScenarioError};
 use crate::outcome::{Outcome, run};
 
@@ -76,9 +78,9 @@ pub async fn run_paths<P: AsRef<Path>>(paths: &[P]) -> Summary {
         }
     }
     if summary.unreadable.is_empty() {
-        for scenario in &scenarios {
-            summary.outcomes.push(run(scenario).await);
-        }
+        let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+        // Each runs in a thread of its own.
+        summary.outcomes = stream::iter(&scenarios).map(run).buffered(at_once).collect().await;
     }
     summary.took = started.elapsed();
     summary

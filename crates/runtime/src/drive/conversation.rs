@@ -108,17 +108,23 @@ impl Conversation {
         if !settings.exceeds(tokens, has_summary) {
             return None;
         }
-        let plan = self.fold_plan(settings, counter)?;
+        let plan = self.fold_plan(settings, counter, false)?;
         let user_kept = plan.keep.iter().any(|kept| self.is_user(*kept));
         let messages = plan.fold.len() + usize::from(!user_kept);
         Some(CompactionNeed { messages: u32::try_from(messages).unwrap_or(u32::MAX), tokens })
     }
 
-    /// What would be folded.
-    pub(crate) fn fold_plan(&mut self, settings: &ThresholdSettings, counter: &dyn TokenCounter) -> Option<FoldPlan> {
+    /// What would be folded: all but the end of the history, or all but the latest request.
+    pub(crate) fn fold_plan(
+        &mut self,
+        settings: &ThresholdSettings,
+        counter: &dyn TokenCounter,
+        all: bool,
+    ) -> Option<FoldPlan> {
         self.count(counter);
         let has_summary = self.facts.iter().any(|facts| facts.is_summary);
-        select_fold(&self.entries(), tail_budget(settings.threshold(has_summary)))
+        let budget = if all { 0 } else { tail_budget(settings.threshold(has_summary)) };
+        select_fold(&self.entries(), budget)
     }
 
     /// The token count of all messages.

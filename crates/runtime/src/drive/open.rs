@@ -141,6 +141,14 @@ impl Operation {
     }
 }
 
+/// Whether an operation has ended and everybody has been told. One whose end is written down may
+/// still have hooks to ask, if its process died in between.
+pub(crate) fn has_finished(core: &Core, id: &OperationId) -> Result<bool, RunError> {
+    let loaded = core.store.load(id)?;
+    let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
+    Ok(replay(&agent, &loaded)?.state().kind() == StateKind::Finished)
+}
+
 /// The machine as the journal leaves it: the last boundary and what came after.
 fn replay(agent: &Agent, loaded: &Loaded) -> Result<Machine, RunError> {
     let mut inputs: Vec<(Input, Option<Boundary>)> = Vec::new();

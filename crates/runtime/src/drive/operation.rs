@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use jackline_hooks::{Delivery, HookHandle, HookKind};
+use jackline_hooks::{Delivery, Event, HookHandle, HookKind};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,7 @@ use super::{summarize, unit};
 use crate::journal::{Approval, Fence, InboxId};
 use crate::llm::{ModelFault, ModelReply};
 use crate::machine::{
-    Durability, EffectId, Ending, Firing, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
+    Durability, EffectId, Ending, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
 };
 
 /// An operation in the hands of this process.
@@ -47,7 +47,7 @@ pub(crate) struct Operation {
     pub(crate) calls: BTreeMap<Ordinal, Call>,
     pub(crate) in_flight: FuturesUnordered<BoxFuture<'static, Done>>,
     pub(crate) ready: VecDeque<Done>,
-    pub(crate) notices: VecDeque<(EffectId, Firing)>,
+    pub(crate) notices: VecDeque<Notice>,
     pub(crate) notice_under_way: bool,
     pub(crate) cancel: CancellationToken,
     /// Cancels deliveries that the run does not wait for: once, at the very end.
@@ -55,6 +55,15 @@ pub(crate) struct Operation {
     /// Inbox items that a later record uses up.
     pub(crate) claimed: BTreeMap<Ordinal, InboxId>,
     pub(crate) inbox_changed: bool,
+}
+
+/// A firing that waits for its delivery. Its event was built when it fired: later the turn, the step
+/// and the rows are others.
+pub(crate) struct Notice {
+    pub(crate) id: EffectId,
+    pub(crate) kind: HookKind,
+    /// `None` when no hook wants it.
+    pub(crate) event: Option<Event>,
 }
 
 /// An effect that was performed.

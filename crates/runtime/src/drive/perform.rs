@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jackline_hooks::{Delivery, HookKind};
+use jackline_hooks::{Delivery, Event, HookKind};
 use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
 
 use super::core::RunError;
 use super::facts::Sight;
-use super::operation::{Done, Operation};
+use super::operation::{Done, Notice, Operation};
 use super::stream::{HookReceipt, PendingCallView, Stream, Told};
 use super::turn::Fit;
 use super::unit::{Stop, Unit};
@@ -20,7 +20,8 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, StateKind, is_notice,
+    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, State, StateKind,
+    is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -33,7 +34,8 @@ impl Operation {
         self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
-                self.notices.push_back((id, firing));
+                let event = self.event(&firing);
+                self.notices.push_back(Notice { id, kind: firing.kind(), event });
                 self.next_notice();
             }
             Effect::FireHook(firing) => self.fire(id, &firing),
@@ -83,64 +85,65 @@ impl Operation {
 
     fn fire(&mut self, id: EffectId, firing: &Firing) {
         let kind = firing.kind();
-        match self.deliver(kind, firing) {
+        match self.event(firing) {
             None => {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
                 self.ready.push_back(Done::Hook(id));
             }
-            Some(delivery) => self.launch(delivery.map(move |()| Done::Hook(id)).boxed()),
+            Some(event) => {
+                let delivery = self.deliver(id.step, event);
+                self.launch(delivery.map(move |()| Done::Hook(id)).boxed());
+            }
         }
     }
 
     /// Delivers the oldest firing that the run does not wait for; one at a time, in order.
     pub(crate) fn next_notice(&mut self) {
         while !self.notice_under_way {
-            let Some((id, firing)) = self.notices.pop_front() else { return };
-            match self.deliver(firing.kind(), &firing) {
-                None => {
-                    self.tell(|| Told::Hook { hook: firing.kind(), asked: Vec::new() });
-                    self.ready.push_back(Done::Notice(id));
-                }
-                Some(delivery) => {
-                    self.notice_under_way = true;
-                    self.launch(delivery.map(move |()| Done::Notice(id)).boxed());
-                    return;
-                }
-            }
+            let Some(Notice { id, kind, event }) = self.notices.pop_front() else { return };
+            let Some(event) = event else {
+                self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
+                self.ready.push_back(Done::Notice(id));
+                continue;
+            };
+            self.notice_under_way = true;
+            let delivery = self.deliver(id.step, event);
+            self.launch(delivery.map(move |()| Done::Notice(id)).boxed());
+            return;
         }
     }
 
-    /// The delivery of a firing; `None` when no hook wants it, and then no event is built.
-    fn deliver(&self, kind: HookKind, firing: &Firing) -> Option<BoxFuture<'static, ()>> {
-        if !self.hooks.wants(kind) {
-            return None;
-        }
-        let event = self.sight().event(firing)?;
+    /// The event of a firing; `None` when no hook wants it, and then none is built.
+    fn event(&self, firing: &Firing) -> Option<Event> {
+        if self.hooks.wants(firing.kind()) { self.sight().event(firing) } else { None }
+    }
+
+    /// The delivery of an event that fired in this step.
+    fn deliver(&self, step: u32, event: Event) -> BoxFuture<'static, ()> {
+        let kind = event.kind();
         let hooks = self.hooks.clone();
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
-        let (operation, step) = (self.id().clone(), self.step());
+        let operation = self.id().clone();
         let cancel = if kind.is_awaited() { self.cancel.clone() } else { self.notice_cancel.clone() };
         let is_last_word = matches!(kind, HookKind::OnComplete | HookKind::OnError);
-        Some(
-            async move {
-                let dispatch = hooks.dispatch(kind, || event);
-                let delivery = if is_last_word {
-                    // The end of a run is told even when the run was stopped.
-                    dispatch.await
-                } else {
-                    tokio::select! {
-                        biased;
-                        delivery = dispatch => delivery,
-                        () = cancel.cancelled() => Delivery::default(),
-                    }
-                };
-                if stream.is_read() {
-                    let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
-                    stream.tell(clock.now_ms(), &operation, step, told);
+        async move {
+            let dispatch = hooks.dispatch(kind, || event);
+            let delivery = if is_last_word {
+                // The end of a run is told even when the run was stopped.
+                dispatch.await
+            } else {
+                tokio::select! {
+                    biased;
+                    delivery = dispatch => delivery,
+                    () = cancel.cancelled() => Delivery::default(),
                 }
+            };
+            if stream.is_read() {
+                let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
+                stream.tell(clock.now_ms(), &operation, step, told);
             }
-            .boxed(),
-        )
+        }
+        .boxed()
     }
 
     fn sight(&self) -> Sight<'_> {
@@ -329,7 +332,8 @@ impl Operation {
     }
 
     fn summarize(&mut self, id: EffectId) {
-        let job = match summarize::Job::prepare(&mut self.conversation, &self.setup) {
+        let all = matches!(self.machine.state(), State::Summarizing(Compaction { for_retry: true, .. }));
+        let job = match summarize::Job::prepare(&mut self.conversation, &self.setup, all) {
             Ok(job) => job,
             Err(fault) => {
                 self.ready.push_back(Done::SummaryFailed(id, fault));

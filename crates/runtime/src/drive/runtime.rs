@@ -14,6 +14,7 @@ use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
 use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
+use super::open::has_finished;
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -98,6 +99,7 @@ impl Runtime {
         let header = self.core.store.header(id)?;
         if let Some(reason) = header.summary.reason
             && !reason.is_resumable()
+            && has_finished(&self.core, id)?
         {
             return Err(RunError::NotResumable { operation: id.clone(), reason });
         }

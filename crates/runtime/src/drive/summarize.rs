@@ -30,12 +30,13 @@ pub(crate) struct Done {
 }
 
 impl Job {
-    /// What there is to fold, if anything.
-    pub(crate) fn prepare(conversation: &mut Conversation, setup: &Setup) -> Result<Self, Fault> {
+    /// What there is to fold, if anything. `all`: the provider has refused the history as too long, so
+    /// the window that we know is wrong, and of the end of the history only the latest request stays.
+    pub(crate) fn prepare(conversation: &mut Conversation, setup: &Setup, all: bool) -> Result<Self, Fault> {
         let settings = &setup.agent.compression;
         let tokens_before = conversation.count(setup.counter.as_ref());
         let plan = conversation
-            .fold_plan(settings, setup.counter.as_ref())
+            .fold_plan(settings, setup.counter.as_ref(), all)
             .ok_or_else(|| fault("nothing_to_fold", "there is nothing that could be folded".to_owned()))?;
         let entries = conversation.history().entries();
         let earlier: Vec<String> = plan

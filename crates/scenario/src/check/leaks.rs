@@ -1,10 +1,10 @@
-//! Texts that must stand nowhere, and texts that must stand in the archive.
+//! Texts that must stand nowhere, and texts that must stand in the store.
 
 use crate::run::World;
 
 pub(super) fn check(world: &World, problems: &mut Vec<String>) {
     let expect = &world.script.expect;
-    if expect.nowhere.0.is_empty() && expect.archived.0.is_empty() {
+    if expect.nowhere.0.is_empty() && expect.stored.0.is_empty() {
         return;
     }
     // The store shows all that it holds: messages, records, requests, inboxes, archive.
@@ -26,9 +26,9 @@ pub(super) fn check(world: &World, problems: &mut Vec<String>) {
             }
         }
     }
-    for text in &expect.archived.0 {
+    for text in &expect.stored.0 {
         if !stored.contains(text.as_str()) {
-            problems.push(format!("`expect.archived`: {text:?} stands nowhere in the store"));
+            problems.push(format!("`expect.stored`: {text:?} stands nowhere in the store"));
         }
     }
 }

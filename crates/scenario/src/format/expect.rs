@@ -52,9 +52,9 @@ pub struct Expect {
     /// Texts that stand in no message, record, event and archive.
     #[serde(default)]
     pub nowhere: Texts,
-    /// Texts that stand in the archive whole.
+    /// Texts that stand somewhere in the store.
     #[serde(default)]
-    pub archived: Texts,
+    pub stored: Texts,
     /// The code of the fault that ended the run.
     pub fault: Option<String>,
     /// A part of its message.

@@ -109,19 +109,15 @@ fn describe(error: &YamlError, text: &str, path: &str) -> ScenarioError {
     let line = usize::try_from(place.line()).unwrap_or(1).max(1);
     let column = usize::try_from(place.column()).unwrap_or(1).max(1);
     let mut described = ScenarioError { key: key_at(text, line), ..ScenarioError::at(path, line, column) };
-    let message = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
-    match error {
-        YamlError::SerdeUnknownField { field, expected, .. } => {
-            described.unknown("key", field, expected);
-        }
-        YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            described.unknown("value", variant, expected);
-        }
-        YamlError::SerdeMissingField { field, .. } => {
-            described.message = format!("the key `{field}` is missing");
-        }
-        // The reader's list of errors is open; all others have their text.
-        _ => described.message = one_line(&message),
+    if let YamlError::SerdeUnknownField { field, expected, .. } = error {
+        described.unknown("key", field, expected);
+    } else if let YamlError::SerdeUnknownVariant { variant, expected, .. } = error {
+        described.unknown("value", variant, expected);
+    } else if let YamlError::SerdeMissingField { field, .. } = error {
+        described.message = format!("the key `{field}` is missing");
+        described.key.clear();
+    } else {
+        described.message = one_line(&error.render_with_formatter(&serde_saphyr::UserMessageFormatter));
     }
     described
 }

@@ -65,6 +65,7 @@ enum CallsForm {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "keys of a file; `HumanAct` is what they mean")]
 struct StepKeys {
     /// `all` or the ids of calls that may run.
     approve: Option<Calls>,

@@ -18,8 +18,8 @@ pub struct Text(pub String);
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a text or a list of texts is needed")]
 enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
+    One(Text),
+    Many(Vec<Text>),
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -37,8 +37,8 @@ enum PlainOrLong {
 impl From<OneOrMany> for Texts {
     fn from(given: OneOrMany) -> Self {
         match given {
-            OneOrMany::One(text) => Self(vec![text]),
-            OneOrMany::Many(texts) => Self(texts),
+            OneOrMany::One(text) => Self(vec![text.0]),
+            OneOrMany::Many(texts) => Self(texts.into_iter().map(|text| text.0).collect()),
         }
     }
 }

@@ -30,7 +30,7 @@ impl Model for ScriptedModel {
         }
         let turn = next_turn(&world, &request);
         Box::pin(async move {
-            let turn = turn?;
+            let turn = turn.map_err(|fault| *fault)?;
             world.wait(turn.delay_ms).await;
             world.while_alive().await;
             match turn.what {
@@ -46,7 +46,7 @@ impl Model for ScriptedModel {
     }
 }
 
-fn next_turn(world: &World, request: &ModelRequest<'_>) -> Result<Turn, ModelFault> {
+fn next_turn(world: &World, request: &ModelRequest<'_>) -> Result<Turn, Box<ModelFault>> {
     let mut story = world.story();
     story.activity += 1;
     let turns = story.turns.entry(request.agent.to_owned()).or_default();
@@ -60,7 +60,7 @@ fn next_turn(world: &World, request: &ModelRequest<'_>) -> Result<Turn, ModelFau
             retry_after_ms: None,
             partial: String::new(),
         };
-        return Err(model_fault(fault));
+        return Err(Box::new(model_fault(fault)));
     };
     let left = turns.len();
     let named = if request.agent == world.script.agent.name {
