@@ -31,6 +31,7 @@ pub(crate) enum Case {
 
 /// What a process does.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each turns one thing on, whatever the others are")]
 pub(crate) struct Job {
     pub(crate) case: Case,
     /// The control lets it pass.
@@ -84,11 +85,11 @@ impl Model for Script {
         _sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelFault>> {
         println!("{request:?}");
-        let results = request.history.entries().iter().filter_map(|entry| match &entry.message().body {
+        let mut results = request.history.entries().iter().filter_map(|entry| match &entry.message().body {
             MessageBody::Tool { content, .. } => Some(content.to_string()),
             MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Assistant { .. } => None,
         });
-        let reply = match results.last() {
+        let reply = match results.next_back() {
             Some(result) => ReplyBuilder::default().text(result),
             None => ReplyBuilder::default().call(Some("call_1"), "vault____read", "{}"),
         };

@@ -6,6 +6,7 @@
 //! every line of the log.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper of these tests fails the test")]
+#![expect(clippy::print_stdout, reason = "the processes print all that they can, to be searched")]
 
 mod child;
 mod job;
