@@ -270,7 +270,11 @@ impl Operation {
                     self.tell(|| Told::CompactionStart { messages, tokens });
                 }
             }
-            StateKind::Finished => self.finished(),
+            StateKind::Finished => {
+                self.finished();
+                // What lies there still is dropped: an answer that nobody will judge must not stay.
+                self.inbox_changed = true;
+            }
             // What did not fit before may fit now.
             StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => self.inbox_changed = true,
             StateKind::Idle
