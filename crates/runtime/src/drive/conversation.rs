@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackline_model::{Content, Fault, Message, MessageBody, MessageId};
+use jackline_model::{Content, Fault, Message, MessageBody, MessageId, ToolRunResult};
 
 use crate::compress::{
     Entry, FoldPlan, Sizing, ThresholdSettings, entries_of, overflow_fault, select_fold, tail_budget,
@@ -100,6 +100,12 @@ impl Conversation {
         newest.find(|(_, message)| matches!(message.body, MessageBody::Assistant { .. }))
     }
 
+    /// The published result in this row.
+    pub(crate) fn result(&self, row: &MessageId) -> Option<ToolRunResult> {
+        let mut newest = self.history.entries().iter().rev().map(|entry| entry.message());
+        newest.find(|message| message.id == *row)?.body.tool_result()
+    }
+
     /// Whether the history is too long and could be folded. Tokens are counted only when the bytes
     /// do not settle it: a text never has more tokens than bytes.
     pub(crate) fn compaction_need(
@@ -195,7 +201,7 @@ impl Conversation {
         self.insert(first, summary, true);
     }
 
-    fn has_summary(&self) -> bool {
+    pub(crate) fn has_summary(&self) -> bool {
         self.facts.iter().any(|facts| facts.is_summary)
     }
 
