@@ -21,7 +21,7 @@ use super::setup::Setup;
 use super::stream::{Report, Told};
 use super::turn::Turn;
 use super::unit::SettledCall;
-use super::{summarize, unit};
+use super::{child, summarize, unit};
 use crate::journal::{Approval, Fence, InboxId};
 use crate::llm::{ModelFault, ModelReply};
 use crate::machine::{
@@ -52,6 +52,8 @@ pub(crate) struct Operation {
     pub(crate) cancel: CancellationToken,
     /// Cancels deliveries that the run does not wait for: once, at the very end.
     pub(crate) notice_cancel: CancellationToken,
+    /// Sub-agents whose calls are being refused: they are stopped when that is performed.
+    pub(crate) abandoned: BTreeMap<Ordinal, OperationId>,
     /// Inbox items that a later record uses up.
     pub(crate) claimed: BTreeMap<Ordinal, InboxId>,
     pub(crate) inbox_changed: bool,
@@ -189,7 +191,7 @@ impl Operation {
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
         let from = self.machine.state().kind();
-        let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
+        let moved = child::handle_noting_abandoned(&mut self.machine, input.clone(), &mut self.abandoned)?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
             let boundary = self.machine.boundary();

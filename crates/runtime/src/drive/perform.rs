@@ -57,6 +57,9 @@ impl Operation {
             Effect::Judge(call) => self.judge(id, call)?,
             Effect::Refuse(call, refusal) => {
                 self.calls.remove(&call);
+                if let Some(child) = self.abandoned.remove(&call) {
+                    self.core.stop_child(&child, self.ancestors())?;
+                }
                 self.start_unit(id, call, move |unit| std::future::ready(Ok(unit.refuse(&refusal))).boxed());
             }
             Effect::StartChild(call) => self.start_child(id, call)?,

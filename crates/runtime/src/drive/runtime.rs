@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use jackline_hooks::{HookDispatcher, Hooks};
-use jackline_model::{Content, Lineage, Message, MessageBody, OperationId, Origin, ToolCallId, ToolRunResult, UserId};
+use jackline_model::{
+    Content, Lineage, Message, MessageBody, MessageId, OperationId, Origin, ToolCallId, ToolRunResult, UserId,
+};
 use jackline_tools::Tool;
 use tokio::sync::{Semaphore, watch};
 
@@ -472,6 +474,11 @@ pub(crate) fn first_messages(agent: &Agent, prompt: &str) -> Vec<PlacedMessage> 
     let placed =
         |(place, body): (u32, MessageBody)| PlacedMessage { place, message: Message { id: message_id(place), body } };
     (0..).zip(bodies).map(placed).collect()
+}
+
+/// The id of the user's message among the first messages.
+pub(crate) fn prompt_id(agent: &Agent) -> MessageId {
+    message_id(u32::from(!agent.instructions.is_empty()))
 }
 
 /// Operations that run at once: as many as keep two cores and one disk busy.
