@@ -81,10 +81,9 @@ impl Operation {
 
     /// Whoever hears that a step has ended finds its results in the store.
     fn durability(&self, effect: &Effect) -> Durability {
-        match effect {
-            Effect::FireHook(Firing::AfterStep(_)) if self.hooks.wants(HookKind::AfterStep) => Durability::Committed,
-            effect => effect.durability(),
-        }
+        let is_heard =
+            matches!(effect, Effect::FireHook(Firing::AfterStep(_))) && self.hooks.wants(HookKind::AfterStep);
+        if is_heard { Durability::Committed } else { effect.durability() }
     }
 
     /// Puts a future in flight, unless it is done at once.
