@@ -78,10 +78,8 @@ impl Operation {
 
     /// Whoever hears that a step has ended finds its results in the store.
     fn durability(&self, effect: &Effect) -> Durability {
-        match effect {
-            Effect::FireHook(Firing::AfterStep(_)) if self.hooks.wants(HookKind::AfterStep) => Durability::Committed,
-            effect => effect.durability(),
-        }
+        let ends_step = matches!(effect, Effect::FireHook(Firing::AfterStep(_)));
+        if ends_step && self.hooks.wants(HookKind::AfterStep) { Durability::Committed } else { effect.durability() }
     }
 
     /// Puts a future in flight, unless it is done at once.
