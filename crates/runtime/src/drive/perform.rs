@@ -30,8 +30,12 @@ impl Operation {
     /// Starts an effect, once the journal is as durable as it needs.
     pub(crate) async fn perform(&mut self, id: EffectId, effect: Effect) -> Result<(), RunError> {
         let store = Arc::clone(&self.core.store);
-        let durability = self.durability(&effect);
-        self.pending.make(durability, store.as_ref(), self.run.id(), self.fence).await?;
+        if self.is_heard_end_of_step(&effect) {
+            // Whoever hears that a step has ended finds its results in the store; it need not wait for
+            // the commit, since the store answers with what it was given.
+            self.pending.append(store.as_ref(), self.run.id(), self.fence)?;
+        }
+        self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
         self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
@@ -79,11 +83,8 @@ impl Operation {
         Ok(())
     }
 
-    /// Whoever hears that a step has ended finds its results in the store.
-    fn durability(&self, effect: &Effect) -> Durability {
-        let is_heard =
-            matches!(effect, Effect::FireHook(Firing::AfterStep(_))) && self.hooks.wants(HookKind::AfterStep);
-        if is_heard { Durability::Committed } else { effect.durability() }
+    fn is_heard_end_of_step(&self, effect: &Effect) -> bool {
+        matches!(effect, Effect::FireHook(Firing::AfterStep(_))) && self.hooks.wants(HookKind::AfterStep)
     }
 
     /// Puts a future in flight, unless it is done at once.
