@@ -114,7 +114,7 @@ impl Ids for RandomIds {
     }
 }
 
-/// Chooses how tokens are counted for a model.
+/// How tokens are counted for a model of this name.
 pub(crate) type CounterFor = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
 
 /// What all operations share.
@@ -125,6 +125,7 @@ pub(crate) struct Core {
     pub(crate) stream: Stream,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) tools_of: BTreeMap<String, Vec<Arc<dyn Tool>>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) models: BTreeMap<String, Arc<dyn Model>>,
     pub(crate) planner: Arc<dyn Planner>,
@@ -149,11 +150,14 @@ pub(crate) enum Purpose {
 }
 
 /// An operation that this process knows.
+#[derive(Default)]
 pub(crate) struct Live {
     mailbox: Arc<Mailbox>,
     ancestors: Vec<OperationId>,
     task: Option<Held<()>>,
     alarm: Option<Held<()>>,
+    /// Handles that somebody holds; an operation that has ended is forgotten with the last of them.
+    handles: usize,
     report: Option<Result<Report, RunError>>,
 }
 
@@ -179,6 +183,15 @@ impl Mailbox {
         self.quiet();
     }
 
+    /// Whether it has rung since the last look.
+    pub(crate) fn take_unread(&self) -> bool {
+        let is_unread = self.is_unread.swap(false, Ordering::AcqRel);
+        if is_unread {
+            self.quiet();
+        }
+        is_unread
+    }
+
     fn quiet(&self) {
         let hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(hold);
@@ -189,6 +202,11 @@ impl Live {
     /// Whether it has ended; only `resume` opens it again.
     fn has_ended(&self) -> bool {
         self.task.is_none() && matches!(&self.report, Some(Ok(report)) if report.status.is_terminal())
+    }
+
+    /// Whether nothing more will come of it in this process.
+    fn is_over(&self) -> bool {
+        self.has_ended() || (self.task.is_none() && self.report.is_none())
     }
 
     /// The operations above, from the root.
@@ -225,7 +243,7 @@ impl Core {
             return Ok(Arc::clone(setup));
         }
         let parts = Parts {
-            tools: &self.tools,
+            tools: self.tools_of.get(&agent.name).unwrap_or(&self.tools),
             model: Arc::clone(self.models.get(&agent.name).unwrap_or(&self.model)),
             planner: Arc::clone(&self.planner),
             blacklist: Arc::clone(&self.blacklist),
@@ -233,6 +251,9 @@ impl Core {
         };
         let setup = Setup::new(Arc::new(agent), parts).map_err(|error| RunError::Setup(error.to_string()))?;
         let setup = Arc::new(setup);
+        if setups.len() >= SETUPS_KEPT_MAX {
+            setups.clear();
+        }
         setups.insert(hash.clone(), Arc::clone(&setup));
         Ok(setup)
     }
@@ -250,13 +271,7 @@ impl Core {
             self.dispatcher.register(id, hooks)?;
         }
         let mut live = self.live();
-        let entry = live.entry(id.clone()).or_insert_with(|| Live {
-            mailbox: Arc::new(Mailbox::default()),
-            ancestors: Vec::new(),
-            task: None,
-            alarm: None,
-            report: None,
-        });
+        let entry = live.entry(id.clone()).or_default();
         if !ancestors.is_empty() {
             entry.ancestors = ancestors;
         }
@@ -294,15 +309,40 @@ impl Core {
             let below = live.iter().filter(|(_, live)| live.ancestors.last() == Some(parent));
             below.map(|(id, _)| id.clone()).collect()
         };
-        for child in children {
-            match self.store.post(&child, InboxItem::Stop, self.clock.now_ms()) {
-                Ok(_) => self.wake(&child)?,
-                // It has ended already.
-                Err(StoreError::Refused(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+        children.iter().try_for_each(|child| self.stop_child(child, Vec::new()))
+    }
+
+    /// Stops one sub-agent. With its `ancestors` it is launched if it does not run: only running can
+    /// it end.
+    pub(crate) fn stop_child(&self, child: &OperationId, ancestors: Vec<OperationId>) -> Result<(), RunError> {
+        match self.store.post(child, InboxItem::Stop, self.clock.now_ms()) {
+            Ok(_) if ancestors.is_empty() => self.wake(child),
+            Ok(_) => self.launch(child, ancestors, Purpose::Continue, None),
+            // It has ended already.
+            Err(StoreError::Refused(_)) => Ok(()),
+            Err(error) => Err(error.into()),
         }
-        Ok(())
+    }
+
+    /// Somebody holds a handle from now on.
+    pub(crate) fn hold_handle(&self, id: &OperationId) {
+        self.live().entry(id.clone()).or_default().handles += 1;
+    }
+
+    /// Somebody holds one handle less.
+    pub(crate) fn drop_handle(&self, id: &OperationId) {
+        if let Some(live) = self.live().get_mut(id) {
+            live.handles = live.handles.saturating_sub(1);
+        }
+        self.forget_ended(id);
+    }
+
+    /// Forgets an operation that has ended and nobody asks about, with everything below it.
+    fn forget_ended(&self, id: &OperationId) {
+        let mut live = self.live();
+        if live.get(id).is_some_and(|live| live.is_over() && live.handles == 0) {
+            live.retain(|other, entry| other != id && !(entry.has_ended() && entry.ancestors.contains(id)));
+        }
     }
 
     /// Whether nothing of the tree below this operation is running.
@@ -346,12 +386,15 @@ impl Core {
         }
         mailbox.quiet();
         // Whoever rang while we were leaving found a task that no longer listened.
-        if mailbox.is_unread.swap(false, Ordering::AcqRel) && !ended {
+        if mailbox.take_unread() && !ended {
             let _ = self.wake(&id);
         }
-        if ended && let Some(parent) = parent {
+        if ended && let Some(parent) = &parent {
             // Its inbox holds our end since the commit that ended us.
-            let _ = self.wake(&parent);
+            let _ = self.wake(parent);
+        }
+        if parent.is_none() {
+            self.forget_ended(&id);
         }
         self.tick();
     }
@@ -381,3 +424,6 @@ impl fmt::Debug for Core {
         f.debug_struct("Core").field("clock", &self.clock).finish_non_exhaustive()
     }
 }
+
+/// Agents kept ready: more differ only in what their hosts made up for one run each.
+const SETUPS_KEPT_MAX: usize = 256;

@@ -6,27 +6,35 @@
 
 mod absorb;
 mod agent;
+mod check;
 mod child;
 mod clock;
 mod conversation;
 mod core;
 mod facts;
+mod fn_tool;
 mod inbox;
 mod open;
 mod operation;
+mod panic_hook;
 mod pending;
 mod perform;
 mod runtime;
 mod setup;
 mod spawn;
 mod stream;
+mod stream_schema;
 mod summarize;
 mod turn;
 mod unit;
 
 pub use self::core::{Ids, Probe, RandomIds, RunError};
 pub use agent::Agent;
+pub use check::{CheckError, check_operation};
 pub use clock::{Clock, Hold, HookTime, SystemClock, VirtualClock};
+pub use fn_tool::FnTool;
+pub use panic_hook::install_quiet_panic_hook;
 pub use runtime::{Prompt, Resume, Run, Runtime, RuntimeBuilder};
 pub use setup::SetupError;
 pub use stream::{Decided, EVENTS_VERSION, Events, HookReceipt, PendingCallView, Report, StreamEvent, Told};
+pub use stream_schema::events_schema;

@@ -9,15 +9,17 @@ use jackline_model::{MessageBody, OperationId, ToolCall, ToolKey};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
+use super::child;
 use super::conversation::Conversation;
 use super::core::{Core, Mailbox, Purpose, RunError};
 use super::facts::{RunFacts, StepFacts};
 use super::operation::Operation;
 use super::pending::Pending;
+use super::runtime::prompt_id;
 use super::stream::Told;
 use super::turn::Turn;
-use crate::journal::{InboxItem, Loaded, decode};
-use crate::machine::{Boundary, Input, Machine, MachineFault, Place, Route, StateKind, What};
+use crate::journal::{InboxItem, Loaded, StoredMessage, decode};
+use crate::machine::{Boundary, Input, Machine, Ordinal, Place, Route, StateKind, What};
 
 impl Operation {
     /// Takes ownership, reads the journal back, and begins or goes on.
@@ -32,20 +34,24 @@ impl Operation {
         let loaded = core.store.load(id)?;
         let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
         let setup = core.setup(agent, &loaded.header.config_hash)?;
-        let machine = replay(&setup.agent, &loaded)?;
-        let counts = counts(&loaded);
+        let (machine, abandoned) = replay(&setup.agent, &loaded)?;
+        let mut counts = counts(&loaded.messages);
         let mut conversation = Conversation::restore(loaded.messages, loaded.next_place);
+        if conversation.has_summary() {
+            counts = self::counts(&core.store.messages(id)?);
+        }
         let turn = open_turn(&machine, &mut conversation, &setup, &counts);
+        let steps = StepFacts::restore(machine.shared(), &turn, &conversation, counts.values().sum());
         let mut operation = Self {
             core: Arc::clone(core),
-            run: Arc::new(RunFacts::new(loaded.header)),
+            run: Arc::new(RunFacts::new(loaded.header, prompt_id(&setup.agent))),
             setup,
             hooks: core.dispatcher.handle(rounds),
             machine,
             conversation,
             turn: Arc::new(turn),
             counts,
-            steps: StepFacts::default(),
+            steps,
             approval: loaded.approval,
             fence,
             mailbox,
@@ -57,6 +63,7 @@ impl Operation {
             notice_under_way: false,
             cancel: CancellationToken::new(),
             notice_cancel: CancellationToken::new(),
+            abandoned,
             claimed: BTreeMap::new(),
             inbox_changed: true,
         };
@@ -81,6 +88,8 @@ impl Operation {
         };
         self.tell(|| told);
         match kind {
+            // Stopped before it began: the inbox is taken first thing, and there will be no step.
+            StateKind::Idle if self.is_stopped()? => Ok(()),
             StateKind::Idle => self.take(What::BeginRequested),
             StateKind::Finished
                 if purpose == Purpose::Resume && self.ending().is_some_and(|ending| ending.resumable) =>
@@ -105,6 +114,11 @@ impl Operation {
             | StateKind::ReportingError
             | StateKind::Failed => Ok(()),
         }
+    }
+
+    fn is_stopped(&self) -> Result<bool, RunError> {
+        let inbox = self.core.store.inbox(self.id())?;
+        Ok(inbox.iter().any(|(_, item)| *item == InboxItem::Stop))
     }
 
     /// Sub-agents whose end is not in our inbox yet go on with their parent. One whose status is
@@ -134,8 +148,17 @@ impl Operation {
     }
 }
 
-/// The machine as the journal leaves it: the last boundary and what came after.
-fn replay(agent: &Agent, loaded: &Loaded) -> Result<Machine, RunError> {
+/// Whether an operation has ended and everybody has been told. One whose end is written down may
+/// still have hooks to ask, if its process died in between.
+pub(crate) fn has_finished(core: &Core, id: &OperationId) -> Result<bool, RunError> {
+    let loaded = core.store.load(id)?;
+    let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
+    Ok(replay(&agent, &loaded)?.0.state().kind() == StateKind::Finished)
+}
+
+/// The machine as the journal leaves it: the last boundary and what came after. With the sub-agents
+/// of calls that were being refused.
+fn replay(agent: &Agent, loaded: &Loaded) -> Result<(Machine, BTreeMap<Ordinal, OperationId>), RunError> {
     let mut inputs: Vec<(Input, Option<Boundary>)> = Vec::new();
     for record in &loaded.records {
         inputs.extend(decode(record).map_err(|error| RunError::Journal(error.to_string()))?);
@@ -146,16 +169,18 @@ fn replay(agent: &Agent, loaded: &Loaded) -> Result<Machine, RunError> {
         Some(boundary) => Machine::restore(agent.settings(), boundary),
         None => Machine::new(agent.settings()),
     };
+    let mut abandoned = BTreeMap::new();
     for (input, _) in rest {
-        machine.handle(input).map_err(|fault: MachineFault| RunError::Machine(Box::new(fault)))?;
+        child::handle_noting_abandoned(&mut machine, input, &mut abandoned)?;
     }
     machine.reopen();
-    Ok(machine)
+    Ok((machine, abandoned))
 }
 
-fn counts(loaded: &Loaded) -> BTreeMap<ToolKey, u64> {
+/// How often each tool was called. Folded turns count too.
+fn counts(messages: &[StoredMessage]) -> BTreeMap<ToolKey, u64> {
     let mut counts = BTreeMap::new();
-    for stored in &loaded.messages {
+    for stored in messages {
         for call in calls_of(&stored.message.body) {
             *counts.entry(call.key.clone()).or_default() += 1;
         }

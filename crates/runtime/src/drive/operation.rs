@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use jackline_hooks::{Delivery, HookHandle};
+use jackline_hooks::{Delivery, Event, HookHandle, HookKind};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
@@ -21,11 +21,11 @@ use super::setup::Setup;
 use super::stream::{Report, Told};
 use super::turn::Turn;
 use super::unit::SettledCall;
-use super::{summarize, unit};
+use super::{child, summarize, unit};
 use crate::journal::{Approval, Fence, InboxId};
 use crate::llm::{ModelFault, ModelReply};
 use crate::machine::{
-    Durability, EffectId, Ending, Firing, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
+    Durability, EffectId, Ending, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
 };
 
 /// An operation in the hands of this process.
@@ -47,14 +47,25 @@ pub(crate) struct Operation {
     pub(crate) calls: BTreeMap<Ordinal, Call>,
     pub(crate) in_flight: FuturesUnordered<BoxFuture<'static, Done>>,
     pub(crate) ready: VecDeque<Done>,
-    pub(crate) notices: VecDeque<(EffectId, Firing)>,
+    pub(crate) notices: VecDeque<Notice>,
     pub(crate) notice_under_way: bool,
     pub(crate) cancel: CancellationToken,
     /// Cancels deliveries that the run does not wait for: once, at the very end.
     pub(crate) notice_cancel: CancellationToken,
+    /// Sub-agents whose calls are being refused: they are stopped when that is performed.
+    pub(crate) abandoned: BTreeMap<Ordinal, OperationId>,
     /// Inbox items that a later record uses up.
     pub(crate) claimed: BTreeMap<Ordinal, InboxId>,
     pub(crate) inbox_changed: bool,
+}
+
+/// A firing that waits for its delivery. Its event was built when it fired: later the turn, the step
+/// and the rows are others.
+pub(crate) struct Notice {
+    pub(crate) id: EffectId,
+    pub(crate) kind: HookKind,
+    /// `None` when no hook wants it.
+    pub(crate) event: Option<Event>,
 }
 
 /// An effect that was performed.
@@ -63,6 +74,7 @@ pub(crate) enum Done {
     Hook(EffectId),
     Notice(EffectId),
     Planned(EffectId, Vec<Instruction>),
+    PlanFailed(EffectId, Fault),
     Replied(EffectId, Box<ModelReply>),
     ModelFailed(EffectId, Box<ModelFault>),
     Unit(EffectId, Result<unit::Stop, CallFault>),
@@ -92,11 +104,13 @@ impl Operation {
             while let Some((id, effect)) = self.machine.next_effect() {
                 self.perform(id, effect).await?;
             }
-            if let Some(done) = self.ready.pop_front() {
-                self.absorb(done)?;
+            // First what comes from outside: a stop must not wait for work that goes on by itself.
+            self.inbox_changed |= self.mailbox.take_unread();
+            if self.take_inbox()? {
                 continue;
             }
-            if self.take_inbox()? {
+            if let Some(done) = self.ready.pop_front() {
+                self.absorb(done)?;
                 continue;
             }
             if self.is_at_rest() {
@@ -159,6 +173,10 @@ impl Operation {
     async fn rest(&mut self) -> Result<(), RunError> {
         let store = self.core.store.as_ref();
         self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
+        let status = self.machine.state().status();
+        if !status.is_terminal() {
+            self.tell(|| Told::Parked { status });
+        }
         Ok(())
     }
 
@@ -172,7 +190,8 @@ impl Operation {
     /// Like [`take`](Self::take), for requests from outside, which may be refused.
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
-        let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
+        let from = self.machine.state().kind();
+        let moved = child::handle_noting_abandoned(&mut self.machine, input.clone(), &mut self.abandoned)?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
             let boundary = self.machine.boundary();
@@ -183,7 +202,7 @@ impl Operation {
                 self.pending.summary = Some(self.summary());
             }
             self.pending.record(input, boundary);
-            self.after_move();
+            self.after_move(from);
         }
         Ok(moved)
     }
@@ -224,6 +243,14 @@ impl Operation {
             | State::WaitingForAsyncTool
             | State::Failed => None,
         }
+    }
+
+    /// Before-hooks were asked, and perhaps there were none.
+    pub(crate) fn note_before(&self, deliveries: &[Delivery]) {
+        if deliveries.iter().all(Delivery::is_empty) {
+            self.tell(|| Told::Hook { hook: HookKind::BeforeToolCall, asked: Vec::new() });
+        }
+        self.note_deliveries(deliveries);
     }
 
     pub(crate) fn note_deliveries(&self, deliveries: &[Delivery]) {

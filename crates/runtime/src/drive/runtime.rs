@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use jackline_hooks::{HookDispatcher, Hooks};
-use jackline_model::{Content, Lineage, Message, MessageBody, OperationId, Origin, ToolCallId, ToolRunResult, UserId};
+use jackline_model::{
+    Content, Lineage, Message, MessageBody, MessageId, OperationId, Origin, ToolCallId, ToolRunResult, UserId,
+};
 use jackline_tools::Tool;
 use tokio::sync::{Semaphore, watch};
 
@@ -14,6 +16,7 @@ use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
 use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
+use super::open::has_finished;
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -70,12 +73,14 @@ impl Runtime {
             created_at: self.core.clock.now_ms(),
         };
         self.core.store.create(new)?;
+        let run = Run::new(Arc::clone(&self.core), id.clone());
         self.core.launch(&id, Vec::new(), Purpose::Continue, Some(hooks))?;
-        Ok(Run { core: Arc::clone(&self.core), id })
+        Ok(run)
     }
 
     /// Goes on with an operation: one that a dead process left, one that is parked, or one that
-    /// ended in a way that can be gone on with. Native handlers are given again.
+    /// ended in a way that can be gone on with. One that ended for good, but whose process died
+    /// before all hooks had heard of it, tells them. Native handlers are given again.
     ///
     /// # Errors
     ///
@@ -97,6 +102,7 @@ impl Runtime {
         let header = self.core.store.header(id)?;
         if let Some(reason) = header.summary.reason
             && !reason.is_resumable()
+            && has_finished(&self.core, id)?
         {
             return Err(RunError::NotResumable { operation: id.clone(), reason });
         }
@@ -110,8 +116,9 @@ impl Runtime {
         if !missing.is_empty() {
             return Err(RunError::MissingHooks(missing));
         }
+        let run = Run::new(Arc::clone(&self.core), id.clone());
         self.core.launch(id, Vec::new(), Purpose::Resume, Some(hooks))?;
-        Ok(Run { core: Arc::clone(&self.core), id: id.clone() })
+        Ok(run)
     }
 
     /// Decides about calls that wait for a person, from any process. The decision is written down;
@@ -229,13 +236,32 @@ impl From<String> for Prompt {
 }
 
 /// A run that this process looks after.
-#[derive(Clone, Debug)]
+///
+/// Dropping the handle does not stop the run; it only gives up the right to wait for it.
+#[derive(Debug)]
 pub struct Run {
     core: Arc<Core>,
     id: OperationId,
 }
 
+impl Clone for Run {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.core), self.id.clone())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.core.drop_handle(&self.id);
+    }
+}
+
 impl Run {
+    fn new(core: Arc<Core>, id: OperationId) -> Self {
+        core.hold_handle(&id);
+        Self { core, id }
+    }
+
     /// The operation.
     pub fn id(&self) -> &OperationId {
         &self.id
@@ -284,6 +310,7 @@ pub struct RuntimeBuilder {
     model: Option<Arc<dyn Model>>,
     models: BTreeMap<String, Arc<dyn Model>>,
     tools: Vec<Arc<dyn Tool>>,
+    tools_of: BTreeMap<String, Vec<Arc<dyn Tool>>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     planner: Arc<dyn Planner>,
@@ -312,9 +339,21 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Adds a tool.
+    pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
     /// Adds tools.
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
+        self
+    }
+
+    /// The tools of one agent, in place of those of all agents.
+    pub fn tools_of(mut self, agent: impl Into<String>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.tools_of.entry(agent.into()).or_default().extend(tools);
         self
     }
 
@@ -374,6 +413,7 @@ impl RuntimeBuilder {
             stream: Stream::new(),
             ids: self.ids,
             tools: self.tools,
+            tools_of: self.tools_of,
             model,
             models: self.models,
             planner: self.planner,
@@ -398,6 +438,7 @@ impl Default for RuntimeBuilder {
             model: None,
             models: BTreeMap::new(),
             tools: Vec::new(),
+            tools_of: BTreeMap::new(),
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(RandomIds),
             planner: Arc::new(GeneralPlanner),
@@ -433,6 +474,11 @@ pub(crate) fn first_messages(agent: &Agent, prompt: &str) -> Vec<PlacedMessage> 
     let placed =
         |(place, body): (u32, MessageBody)| PlacedMessage { place, message: Message { id: message_id(place), body } };
     (0..).zip(bodies).map(placed).collect()
+}
+
+/// The id of the user's message among the first messages.
+pub(crate) fn prompt_id(agent: &Agent) -> MessageId {
+    message_id(u32::from(!agent.instructions.is_empty()))
 }
 
 /// Operations that run at once: as many as keep two cores and one disk busy.
