@@ -333,3 +333,22 @@ proptest! {
         prop_assert!(user != Some(String::new()));
     }
 }
+
+/// Runs the target of the fuzzer over the corpus that is stored with the tests: an event, a selection and a body.
+#[test]
+fn the_stored_corpus_keeps_back_what_no_receiver_gets() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz-corpus/payload");
+    let files: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() >= 12, "the corpus is there");
+    for file in files {
+        let case: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let fields: Option<Vec<String>> = serde_json::from_value(case["eventFields"].clone()).unwrap();
+        let body = case["body"].as_object().cloned();
+        let hook = WebhookConfig { event_fields: fields.clone(), body, ..WebhookConfig::new("/hook") };
+        let draft = draft(&case["event"], HookKind::AfterToolCall, &hook);
+        let wants = fields.is_none_or(|fields| fields.iter().any(|name| name == "userEmail"));
+        assert!(wants || draft.user().is_none(), "{}", file.display());
+        let payload = json!(draft.complete(None));
+        assert!(!payload.to_string().contains("KEPT-BACK"), "{}", file.display());
+    }
+}
