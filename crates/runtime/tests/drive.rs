@@ -129,3 +129,33 @@ async fn a_denied_result_is_replaced_and_a_mock_is_judged_too() {
     assert!(text.contains("not for you") && !text.contains("secret\")"), "{text}");
     assert!(!text.contains("mocked secret"), "{text}");
 }
+
+#[tokio::test]
+async fn a_run_that_is_stopped_before_it_begins_has_no_step() {
+    let runtime = runtime(vec![says("never", &[])]);
+    let fired = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&fired);
+    let hooks = Hooks::new().observe_all("all", move |event: jackline_hooks::Event| {
+        seen.lock().unwrap().push(event.kind());
+        std::future::ready(())
+    });
+    let run = runtime.start(&agent(), "go", hooks).unwrap();
+    run.interrupt().unwrap();
+    let report = run.wait().await.unwrap();
+    assert_eq!((report.reason, report.steps), (Some(Reason::Interrupted), 0));
+    assert_eq!(*fired.lock().unwrap(), [HookKind::OnComplete]);
+}
+
+#[tokio::test]
+async fn a_planner_that_panics_fails_the_run_and_nothing_else() {
+    struct Broken;
+    impl jackline_runtime::planner::Planner for Broken {
+        fn plan(&self, _: &jackline_runtime::planner::PlanView<'_>) -> Vec<jackline_runtime::machine::Instruction> {
+            std::panic::resume_unwind(Box::new("a mistake"))
+        }
+    }
+    let runtime = Runtime::builder().model(Turns(Mutex::new(Vec::new().into_iter()))).planner(Arc::new(Broken));
+    let run = runtime.build().unwrap().start(&agent(), "go", Hooks::new()).unwrap();
+    let report = run.wait().await.unwrap();
+    assert_eq!((report.reason, report.fault.unwrap().code.as_str()), (Some(Reason::Error), "planner_panicked"));
+}

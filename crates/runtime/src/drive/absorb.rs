@@ -32,6 +32,7 @@ impl Operation {
                 Ok(())
             }
             Done::Planned(id, plan) => self.take(What::Planned(id, plan)),
+            Done::PlanFailed(id, fault) => self.take(What::PlanFailed(id, fault)),
             Done::Replied(id, reply) => self.model_replied(id, *reply),
             Done::ModelFailed(id, fault) => self.model_failed(id, *fault),
             Done::Unit(id, Ok(stop)) => self.unit_stopped(id, stop),

@@ -179,6 +179,15 @@ impl Mailbox {
         self.quiet();
     }
 
+    /// Whether it has rung since the last look.
+    pub(crate) fn take_unread(&self) -> bool {
+        let is_unread = self.is_unread.swap(false, Ordering::AcqRel);
+        if is_unread {
+            self.quiet();
+        }
+        is_unread
+    }
+
     fn quiet(&self) {
         let hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(hold);
@@ -346,7 +355,7 @@ impl Core {
         }
         mailbox.quiet();
         // Whoever rang while we were leaving found a task that no longer listened.
-        if mailbox.is_unread.swap(false, Ordering::AcqRel) && !ended {
+        if mailbox.take_unread() && !ended {
             let _ = self.wake(&id);
         }
         if ended && let Some(parent) = parent {

@@ -81,6 +81,8 @@ impl Operation {
         };
         self.tell(|| told);
         match kind {
+            // Stopped before it began: the inbox is taken first thing, and there will be no step.
+            StateKind::Idle if self.is_stopped()? => Ok(()),
             StateKind::Idle => self.take(What::BeginRequested),
             StateKind::Finished
                 if purpose == Purpose::Resume && self.ending().is_some_and(|ending| ending.resumable) =>
@@ -105,6 +107,11 @@ impl Operation {
             | StateKind::ReportingError
             | StateKind::Failed => Ok(()),
         }
+    }
+
+    fn is_stopped(&self) -> Result<bool, RunError> {
+        let inbox = self.core.store.inbox(self.id())?;
+        Ok(inbox.iter().any(|(_, item)| *item == InboxItem::Stop))
     }
 
     /// Sub-agents whose end is not in our inbox yet go on with their parent. One whose status is

@@ -63,6 +63,7 @@ pub(crate) enum Done {
     Hook(EffectId),
     Notice(EffectId),
     Planned(EffectId, Vec<Instruction>),
+    PlanFailed(EffectId, Fault),
     Replied(EffectId, Box<ModelReply>),
     ModelFailed(EffectId, Box<ModelFault>),
     Unit(EffectId, Result<unit::Stop, CallFault>),
@@ -92,11 +93,13 @@ impl Operation {
             while let Some((id, effect)) = self.machine.next_effect() {
                 self.perform(id, effect).await?;
             }
-            if let Some(done) = self.ready.pop_front() {
-                self.absorb(done)?;
+            // First what comes from outside: a stop must not wait for work that goes on by itself.
+            self.inbox_changed |= self.mailbox.take_unread();
+            if self.take_inbox()? {
                 continue;
             }
-            if self.take_inbox()? {
+            if let Some(done) = self.ready.pop_front() {
+                self.absorb(done)?;
                 continue;
             }
             if self.is_at_rest() {

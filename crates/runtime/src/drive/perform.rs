@@ -1,11 +1,12 @@
 //! Performing effects. Whatever may take time is put in flight; whatever is ready at once is not.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jackline_hooks::{Delivery, HookKind};
-use jackline_model::{ApprovalId, SideEffect, ToolRunResult};
+use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
 
@@ -37,8 +38,12 @@ impl Operation {
             }
             Effect::FireHook(firing) => self.fire(id, &firing),
             Effect::Plan { phase } => {
-                let plan = self.plan(phase);
-                self.ready.push_back(Done::Planned(id, plan));
+                // A planner is an embedder's code: when it panics the run fails, and its calls get answers.
+                let plan = catch_unwind(AssertUnwindSafe(|| self.plan(phase)));
+                self.ready.push_back(match plan {
+                    Ok(plan) => Done::Planned(id, plan),
+                    Err(_) => Done::PlanFailed(id, planner_panicked()),
+                });
             }
             Effect::CallModel { with_tools } => self.call_model(id, with_tools),
             Effect::Clear(call) => {
@@ -392,13 +397,22 @@ fn open_calls(calls: &Calls) -> Vec<(Ordinal, Route)> {
     open.into_iter().filter_map(|call| Some((call, calls.slot(call)?.facts.route))).collect()
 }
 
+fn planner_panicked() -> Fault {
+    Fault {
+        code: "planner_panicked".to_owned(),
+        message: "the planner panicked".to_owned(),
+        attribution: FaultAttribution::Harness,
+        detail: None,
+    }
+}
+
 fn cancelled() -> ModelFault {
     ModelFault {
         kind: ModelFaultKind::Cancelled,
-        fault: jackline_model::Fault {
+        fault: Fault {
             code: "cancelled".to_owned(),
             message: "the run was stopped".to_owned(),
-            attribution: jackline_model::FaultAttribution::User,
+            attribution: FaultAttribution::User,
             detail: None,
         },
         retry_after: None,
