@@ -6,6 +6,7 @@
 
 mod absorb;
 mod agent;
+mod ask;
 mod child;
 mod clock;
 mod conversation;
