@@ -17,7 +17,8 @@ use super::unit::{SettledCall, Stop};
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Reply, SettledHow, State, StateKind, StepOutcome, What,
+    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State, StateKind, StepOutcome,
+    What,
 };
 
 impl Operation {
@@ -127,7 +128,13 @@ impl Operation {
             Stop::Cleared(call, deliveries) => {
                 self.note_deliveries(&deliveries);
                 self.calls.insert(ordinal, call);
-                self.take(What::CallCleared(id))
+                self.take(What::CallCleared(id))?;
+                // A call of the client waits from here on.
+                let slot = self.machine.shared().calls.slot(ordinal);
+                if slot.is_some_and(|slot| matches!(slot.place, Place::Parked { .. })) {
+                    self.tool_parked(ordinal, None);
+                }
+                Ok(())
             }
             Stop::Parked(call, deliveries) => {
                 self.note_deliveries(&deliveries);
@@ -268,11 +275,11 @@ impl Operation {
         {
             self.pending.posts.push((parent, InboxItem::ChildEnded { child: self.id().clone(), call }));
         }
-        self.tell(|| Told::OperationEnd {
+        self.last_word = Some(Told::OperationEnd {
             status: report.status,
             reason: report.reason.unwrap_or(Reason::Error),
-            answer: report.answer.clone(),
-            error: report.fault.clone(),
+            answer: report.answer,
+            error: report.fault,
             totals: report.totals,
             resumable: report.resumable,
         });

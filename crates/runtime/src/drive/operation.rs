@@ -3,11 +3,12 @@
 //! It decides nothing. The order is always the same: `handle`, then the journal, then the effects.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use jackline_hooks::{Delivery, HookHandle};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
@@ -55,6 +56,8 @@ pub(crate) struct Operation {
     /// Inbox items that a later record uses up.
     pub(crate) claimed: BTreeMap<Ordinal, InboxId>,
     pub(crate) inbox_changed: bool,
+    /// The end, to be told once it is stored.
+    pub(crate) last_word: Option<Told>,
 }
 
 /// An effect that was performed.
@@ -78,7 +81,8 @@ impl Operation {
     /// Runs until the operation has ended or waits for somebody outside. Says when it wants to be
     /// woken, if at all.
     pub(crate) async fn drive(mut self) -> Result<(Report, Option<u64>), RunError> {
-        let result = self.drive_to_rest().await;
+        let driven = AssertUnwindSafe(self.drive_to_rest()).catch_unwind().await;
+        let result = driven.unwrap_or(Err(RunError::Panicked));
         // Whatever happened, what is under way ends with us.
         self.cancel.cancel();
         self.core.store.release(self.id(), self.fence).or_else(|error| match &result {
@@ -162,6 +166,9 @@ impl Operation {
     async fn rest(&mut self) -> Result<(), RunError> {
         let store = self.core.store.as_ref();
         self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
+        if let Some(end) = self.last_word.take() {
+            self.tell(|| end);
+        }
         Ok(())
     }
 
