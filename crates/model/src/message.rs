@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{MessageId, ToolCall, ToolCallId, ToolKey};
+use crate::{MessageId, ToolCall, ToolCallId, ToolKey, ToolRunResult};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -183,5 +183,69 @@ pub enum MessageBody {
         /// The tool's own state, or `{"type":"blocked",…}` after a denial.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<Value>,
+        /// How long the tool ran, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution_time: Option<u64>,
+        /// The same by the clock of the device that ran it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device_execution_time: Option<u64>,
+        /// What the tool registered. Hooks see it redacted; a model never sees it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        work_registration: Option<Value>,
     },
+}
+
+impl MessageBody {
+    /// The published result that a tool message holds; `None` for the others. Of the result only
+    /// `stop` is not kept: it has done its work when the row is written.
+    pub fn tool_result(&self) -> Option<ToolRunResult> {
+        match self {
+            Self::Tool {
+                call_id: _,
+                key: _,
+                content,
+                success,
+                error,
+                state,
+                execution_time,
+                device_execution_time,
+                work_registration,
+            } => Some(ToolRunResult {
+                content: content.to_string(),
+                success: *success,
+                error: error.clone(),
+                state: state.as_ref().and_then(Value::as_object).cloned(),
+                execution_time: *execution_time,
+                device_execution_time: *device_execution_time,
+                stop: false,
+                work_registration: work_registration.clone(),
+            }),
+            Self::System { .. } | Self::User { .. } | Self::Assistant { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_result_lacks_is_omitted() {
+        let body = MessageBody::Tool {
+            call_id: "c-1".into(),
+            key: ToolKey::new("fs", "read"),
+            content: "x".into(),
+            success: true,
+            error: None,
+            state: None,
+            execution_time: None,
+            device_execution_time: None,
+            work_registration: None,
+        };
+        let written = serde_json::to_value(&body).unwrap();
+        let names: Vec<&str> = written.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, ["callId", "content", "key", "role", "success"]);
+        assert_eq!(body.tool_result(), Some(ToolRunResult::ok("x")));
+        assert_eq!(serde_json::from_value::<MessageBody>(written).unwrap(), body);
+    }
 }

@@ -4,10 +4,9 @@
 //! and part of each step boundary.
 
 use jackline_model::ToolCall;
+use jackline_tools::arguments;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use crate::permission::ArgumentDigest;
 
 /// A call, whatever its id: the tool and the arguments, keys in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -20,7 +19,7 @@ impl Signature {
         let mut hash = Sha256::new();
         hash.update(call.key.to_string().as_bytes());
         hash.update([0]);
-        hash.update(ArgumentDigest::of_text(&call.arguments).as_bytes());
+        hash.update(arguments::digest(&call.arguments));
         Self(first_word(&hash.finalize()))
     }
 }

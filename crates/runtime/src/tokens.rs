@@ -12,6 +12,11 @@ use crate::llm::OfferedTool;
 pub trait TokenCounter: Send + Sync {
     /// The tokens of a text. Names of special tokens are ordinary text.
     fn count_text(&self, text: &str) -> u64;
+
+    /// Whether the counts are a tokeniser's, not a bound: only those can say that a text is too long.
+    fn is_exact(&self) -> bool {
+        false
+    }
 }
 
 /// One token a byte: no tokeniser that works on bytes makes more.

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use jackline_hooks::{Decision, HookKind, Hooks, MockAnswer};
 use jackline_model::{Content, ModelUsage, Reason, Status, ToolKey, ToolRunResult};
-use jackline_runtime::drive::{Agent, Runtime, VirtualClock};
+use jackline_runtime::drive::{Agent, Runtime, Told, VirtualClock};
+use jackline_runtime::journal::{InboxItem, PostedDecision, PostedVerdict};
 use jackline_runtime::llm::{BoxFuture, DeltaSink, FinishReason, Model, ModelFault, ModelReply, ModelRequest, RawCall};
 use jackline_runtime::permission::ApprovalMode;
 use jackline_tools::{Tool, ToolAnswer, ToolContext, ToolError, ToolSpec};
@@ -128,6 +129,59 @@ async fn a_denied_result_is_replaced_and_a_mock_is_judged_too() {
     let text = format!("{messages:?}");
     assert!(text.contains("not for you") && !text.contains("secret\")"), "{text}");
     assert!(!text.contains("mocked secret"), "{text}");
+}
+
+#[tokio::test]
+async fn an_agent_with_tools_of_its_own_gets_those_alone() {
+    let mut spec = ToolSpec::new(ToolKey::new("own", "echo"), "Echoes.");
+    spec.simulated = true;
+    let turns = vec![says("", &[("own____echo", r#"{"text":"hi"}"#)]), says("done", &[])];
+    let runtime = Runtime::builder()
+        .model(Turns(Mutex::new(turns.into_iter())))
+        .tools_of("tester", [Arc::new(Echo(spec)) as Arc<dyn Tool>])
+        .clock(Arc::new(VirtualClock::starting_at(1_000)))
+        .build()
+        .unwrap();
+    let mut events = runtime.events();
+    let run = runtime.start(&agent(), "go", Hooks::new()).unwrap();
+    run.wait().await.unwrap();
+    let text = format!("{:?}", runtime.store().messages(run.id()).unwrap());
+    assert!(text.contains("echo: hi"), "{text}");
+    let mut fired = Vec::new();
+    while let Some(event) = events.try_next() {
+        if let Told::Hook { hook, asked } = &event.what {
+            assert!(asked.is_empty());
+            fired.push(*hook);
+        }
+    }
+    // A firing is told although nobody wanted to hear it.
+    assert!(fired.contains(&HookKind::BeforeToolCall) && fired.contains(&HookKind::AfterToolCall), "{fired:?}");
+}
+
+#[tokio::test]
+async fn decisions_that_are_posted_one_after_the_other_are_all_taken() {
+    let mut spec = ToolSpec::new(ToolKey::new("test", "echo"), "Echoes.");
+    spec.simulated = true;
+    spec.approval = Some(serde_json::json!("required"));
+    let calls = [("test____echo", r#"{"text":"one"}"#), ("test____echo", r#"{"text":"two"}"#)];
+    let runtime = Runtime::builder()
+        .model(Turns(Mutex::new(vec![says("", &calls), says("done", &[])].into_iter())))
+        .tools([Arc::new(Echo(spec)) as Arc<dyn Tool>])
+        .clock(Arc::new(VirtualClock::starting_at(1_000)))
+        .build()
+        .unwrap();
+    let run = runtime.start(&Agent::new("tester", "You test."), "go", Hooks::new()).unwrap();
+    assert_eq!(run.wait().await.unwrap().status, Status::WaitingForHuman);
+    // Posted past the runtime, as another process does.
+    for (call, verdict) in
+        [("call_0", PostedVerdict::Approve), ("call_1", PostedVerdict::RejectAndContinue { reason: None })]
+    {
+        let decision = PostedDecision { call: Some(call.into()), verdict };
+        runtime.store().post(run.id(), InboxItem::Decided(vec![decision]), 2_000).unwrap();
+    }
+    runtime.look().unwrap();
+    let report = run.wait().await.unwrap();
+    assert_eq!((report.status, report.totals.tool_calls), (Status::Done, 1));
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use jackline_model::{BlobId, ConfigHash, Message, MessageBody, OperationId};
+use jackline_model::{BlobId, ConfigHash, OperationId};
+use jackline_runtime::journal::posting::place_after;
 use jackline_runtime::journal::{Approval, Header, InboxId, InboxItem, Loaded, StoreError, StoredMessage};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -63,6 +64,12 @@ pub(crate) fn inbox(connection: &Connection, id: &OperationId) -> Result<Vec<(In
     })
 }
 
+/// The last message of the model and what stands after it, oldest first.
+pub(crate) fn open_turn(connection: &Connection, key: i64) -> Result<Vec<StoredMessage>, StoreError> {
+    let sql = format!("SELECT {MESSAGE_COLUMNS} FROM messages WHERE op = ?1 AND place >= {LAST_ANSWER} ORDER BY place");
+    collect(connection, &sql, [key], read_message)
+}
+
 /// The open request of an operation.
 pub(crate) fn approval(connection: &Connection, key: i64) -> Result<Option<Approval>, StoreError> {
     Ok(open_request(connection, key)?.map(|request| request.approval))
@@ -114,19 +121,10 @@ fn messages(connection: &Connection, key: i64, filter: &str) -> Result<Vec<Store
     collect(connection, &sql, [key], read_message)
 }
 
-/// Behind the last row and behind the places that the last answer's calls have reserved.
+/// Behind the last row, folded ones included, and behind the rows that are reserved for calls.
 fn next_place(last: Option<u32>, live: &[StoredMessage]) -> u32 {
     let after_rows = last.map_or(0, |place| place.saturating_add(1));
-    live.iter()
-        .map(|stored| stored.place.saturating_add(1).saturating_add(calls_of(&stored.message)))
-        .fold(after_rows, u32::max)
-}
-
-fn calls_of(message: &Message) -> u32 {
-    match &message.body {
-        MessageBody::Assistant { tool_calls, .. } => u32::try_from(tool_calls.len()).unwrap_or(u32::MAX),
-        MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Tool { .. } => 0,
-    }
+    live.iter().map(|stored| place_after(stored.place, &stored.message)).fold(after_rows, u32::max)
 }
 
 fn text(connection: &Connection, sql: &str, name: &str) -> Result<Option<Arc<str>>, StoreError> {
@@ -159,6 +157,10 @@ fn collect<T>(
 /// The boundary is found from the end, so this costs the records of the open step and no more.
 const RECORDS_FROM_BOUNDARY: &str = "SELECT text FROM records WHERE op = ?1 AND seq >= coalesce((SELECT seq FROM \
                                      records WHERE op = ?1 AND boundary = 1 ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq";
+
+/// The place of the model's last message; a summary never stands there, for the open turn is never folded.
+const LAST_ANSWER: &str = "coalesce((SELECT place FROM messages WHERE op = ?1 AND role = 'assistant' \
+                           ORDER BY place DESC LIMIT 1), 0)";
 
 const OPEN_REQUEST: &str =
     "SELECT key, id, question, answered, asked_at, expires_at FROM approvals WHERE op = ?1 AND is_open = 1";

@@ -138,6 +138,9 @@ pub(crate) fn read_message(row: &Row<'_>) -> Result<StoredMessage, StoreError> {
             success: column(row, 11)?,
             error: optional_json(row, 12, "the error of a result")?,
             state: optional_json(row, 13, "the state of a result")?,
+            execution_time: column::<Option<i64>>(row, 14)?.map(from_column),
+            device_execution_time: column::<Option<i64>>(row, 15)?.map(from_column),
+            work_registration: optional_json(row, 16, "the work of a result")?,
         },
     };
     let message = Message { id: column::<String>(row, 3)?.into(), body };
@@ -219,8 +222,8 @@ pub(crate) fn word<'a, T: Deserialize<'a>>(what: &str, text: &'a str) -> Result<
 }
 
 /// The columns of a message, in the order that [`read_message`] knows.
-pub(crate) const MESSAGE_COLUMNS: &str =
-    "place, folded, role, id, content, parts, reasoning, calls, call, tool, api, success, error, state";
+pub(crate) const MESSAGE_COLUMNS: &str = "place, folded, role, id, content, parts, reasoning, calls, call, tool, api, success, error, state, ran_ms, \
+     device_ms, work";
 
 /// The columns of an operation, in the order that [`read_header`] knows.
 pub(crate) const HEADER_COLUMNS: &str = "id, agent, config, parent, is_sub_agent, depth, parent_call, origin, user, required_hooks, created_at, \

@@ -132,22 +132,32 @@ pub fn replayable(raw: &str) -> Cow<'_, str> {
 }
 
 /// The arguments with the keys of all objects in order, so that equal arguments are equal texts.
-/// What is not JSON is the trimmed text.
+/// No text and `null` are the empty object, as for [`parse`]; what is not JSON is the trimmed text.
 ///
 /// ```
 /// use jackline_tools::arguments::canonical;
 /// assert_eq!(canonical(r#"{"b": [2, 1], "a": 1}"#), r#"{"a":1,"b":[2,1]}"#);
+/// assert_eq!(canonical(" "), "{}");
 /// assert_eq!(canonical(" {oops "), "{oops");
 /// ```
 pub fn canonical(raw: &str) -> String {
     let trimmed = raw.trim();
+    if trimmed.is_empty() {
+        return "{}".to_owned();
+    }
     if trimmed.len() > limits::ARGUMENT_BYTES_MAX {
         return trimmed.to_owned();
     }
     match serde_json::from_str::<Value>(trimmed) {
-        Ok(value) => sorted(value).to_string(),
+        Ok(Value::Null) => "{}".to_owned(),
+        Ok(value) => canonical_json(value),
         Err(_) => trimmed.to_owned(),
     }
+}
+
+/// A value as JSON without blanks, the keys of all objects in order: equal values are equal texts.
+pub fn canonical_json(value: Value) -> String {
+    sorted(value).to_string()
 }
 
 /// A short stand-in for arguments: the SHA-256 of their canonical text, in hex.

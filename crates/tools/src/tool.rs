@@ -18,6 +18,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// The runtime checks the arguments against the schema, asks the hooks, waits for approval and
 /// makes the journal durable before it calls [`run`](Tool::run). Dropping the future must stop the
 /// work: that is how a deadline or an interrupt ends a call.
+///
+/// Anybody who holds a tool can run it, as they could run whatever it wraps. That is no way around
+/// the hooks of a run: the runtime itself runs a call only with a [`Clearance`](crate::Clearance),
+/// and what a tool gives back by hand is no [`Publishable`](crate::Publishable), so no store takes it
+/// for the result of a call.
 pub trait Tool: Send + Sync {
     /// The declaration. Must not change while the tool is registered.
     fn spec(&self) -> &ToolSpec;

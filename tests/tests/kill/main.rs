@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use jackline_model::{Message, MessageBody, OperationId};
+use jackline_runtime::drive::check_operation;
 use jackline_runtime::journal::{Store, decode};
 use jackline_runtime::machine::What;
 use jackline_store_sqlite::{OpenOptions, SqliteStore};
@@ -51,6 +52,7 @@ fn killed_at(boundary: usize, expected: &BTreeMap<OperationId, Vec<Message>>) {
         }
     }
     no_body_ran_twice(boundary, &log);
+    every_invariant_holds(boundary, place.path());
     compare(boundary, expected, &messages(place.path()));
 }
 
@@ -99,6 +101,15 @@ fn no_body_ran_twice(boundary: usize, log: &[Line]) {
     }
     let twice: Vec<_> = ran.iter().filter(|(key, count)| key.starts_with("work/note") && **count > 1).collect();
     assert!(twice.is_empty(), "boundary {boundary}: ran twice: {twice:?}");
+}
+
+/// The journal, lived again, keeps the laws, and the rows are what happened in it.
+fn every_invariant_holds(boundary: usize, place: &Path) {
+    let store = open(place).unwrap();
+    for header in store.list(100).unwrap() {
+        let checked = check_operation(&store, &header.id);
+        assert!(checked.is_ok(), "boundary {boundary}: {}: {checked:?}", header.id);
+    }
 }
 
 /// The firings that have an answer in the journal.

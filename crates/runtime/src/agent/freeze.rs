@@ -1,17 +1,17 @@
 //! The configuration of a run, frozen by its hash.
 
 use jackline_model::ConfigHash;
+use jackline_tools::arguments::canonical_json;
 use sha2::{Digest, Sha256};
 
 use super::config::AgentConfig;
-use crate::permission::canonical_json;
 
 impl AgentConfig {
     /// The configuration as JSON: keys sorted, defaults filled in, no blanks. Two files that mean
     /// the same have the same text. It names variables that hold secrets, and no secret.
     pub fn canonical_json(&self) -> String {
         let value = serde_json::to_value(self).expect("every key of the configuration is text, every number is finite");
-        canonical_json(&value)
+        canonical_json(value)
     }
 
     /// The SHA-256 of [`canonical_json`](Self::canonical_json), in hexadecimal digits. An operation

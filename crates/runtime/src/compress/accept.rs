@@ -1,7 +1,7 @@
 //! Whether a summary may take the place of what it stands for.
 
 use jackline_model::{Fault, FaultAttribution};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::threshold::ThresholdSettings;
 
@@ -44,8 +44,8 @@ pub enum Rejection {
 ///
 /// # Errors
 ///
-/// [`Rejection`]: count it with [`CompressionGuard`](super::CompressionGuard), which says how the
-/// run goes on.
+/// [`Rejection`]: the fold has failed. [`CompressionGuard`](super::CompressionGuard) says how the run
+/// goes on.
 pub fn accept(proposal: &Proposal<'_>, settings: &ThresholdSettings) -> Result<(), Rejection> {
     let Proposal { summary, tokens_before: before, tokens_after: after } = *proposal;
     if summary.trim().is_empty() {
@@ -67,20 +67,14 @@ pub fn overflow_fault(tokens: u64, settings: &ThresholdSettings, has_summary: bo
         code: "context_overflow".to_owned(),
         message: format!("the conversation has about {tokens} tokens, {threshold} fit, and it cannot be made shorter"),
         attribution: FaultAttribution::User,
-        detail: Some(json!({"tokens": tokens, "threshold": threshold, "window": settings.window})),
+        detail: Some(sizes(tokens, settings, has_summary)),
     }
 }
 
-/// The part of a summary that hooks see; the history gets all of it.
-pub fn summary_excerpt(summary: &str) -> &str {
-    match summary.char_indices().nth(EXCERPT_CHARS_MAX) {
-        Some((end, _)) => &summary[..end],
-        None => summary,
-    }
+/// The sizes that a fault about a long history names.
+pub fn sizes(tokens: u64, settings: &ThresholdSettings, has_summary: bool) -> Value {
+    json!({"tokens": tokens, "threshold": settings.threshold(has_summary), "window": settings.window})
 }
-
-/// Enough to recognise a summary by; the payload of a hook is no place for a long text.
-const EXCERPT_CHARS_MAX: usize = 500;
 
 #[cfg(test)]
 mod tests {
@@ -113,12 +107,5 @@ mod tests {
         assert_eq!(error, Rejection::StillTooLong { after: 1_513, threshold: 650 });
         let fault = overflow_fault(1_210, &ThresholdSettings { window: Some(1_000), ..Default::default() }, true);
         assert!(fault.message.contains("1210") && fault.message.contains("650"), "{}", fault.message);
-    }
-
-    #[test]
-    fn hooks_see_500_characters() {
-        let summary = "é".repeat(600);
-        assert_eq!(summary_excerpt(&summary).chars().count(), 500);
-        assert_eq!(summary_excerpt("short"), "short");
     }
 }

@@ -9,7 +9,7 @@ mod guard;
 mod prompt;
 mod threshold;
 
-pub use accept::{Proposal, Rejection, accept, overflow_fault, summary_excerpt};
+pub use accept::{Proposal, Rejection, accept, overflow_fault, sizes};
 pub use fold::{Entry, EntryKind, FoldPlan, entries_of, select_fold};
 pub use guard::{CompressionGuard, GuardVerdict};
 pub use prompt::{SummaryPrompt, summary_prompt};

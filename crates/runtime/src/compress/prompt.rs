@@ -109,6 +109,9 @@ mod tests {
                 success: false,
                 error: None,
                 state: None,
+                execution_time: None,
+                device_execution_time: None,
+                work_registration: None,
             }),
         ];
         let prompt = summary_prompt(["did x"], &messages);

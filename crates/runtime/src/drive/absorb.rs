@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use jackline_hooks::ToolCalling;
-use jackline_model::{Content, Message, MessageBody, ModelUsage, Reason, Status, ToolRunResult};
-use jackline_tools::Publishable;
+use jackline_model::{Content, Fault, Message, MessageBody, ModelUsage, Reason, Status};
+
+use serde_json::Value;
 
 use super::conversation::message_id;
 use super::core::RunError;
@@ -14,11 +15,13 @@ use super::stream::{Report, Told};
 use super::summarize::{self, summary_body};
 use super::turn::Turn;
 use super::unit::{SettledCall, Stop};
+use crate::compress::overflow_fault;
+use crate::journal::posting::tool_message;
 use crate::journal::{Approval, Fold, InboxItem, PlacedMessage, Row, Summary};
 use crate::llm::{FinishReason, ModelFault, ModelFaultKind, ModelReply};
 use crate::machine::{
-    EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State, StateKind, StepOutcome,
-    What,
+    CompactionNeed, EffectId, FailureKind, Folded, ModelFailure, ParkReason, Place, Reply, SettledHow, State,
+    StateKind, StepOutcome, What,
 };
 
 impl Operation {
@@ -104,16 +107,22 @@ impl Operation {
         }
     }
 
-    fn model_failed(&mut self, id: EffectId, fault: ModelFault) -> Result<(), RunError> {
+    fn model_failed(&mut self, id: EffectId, mut fault: ModelFault) -> Result<(), RunError> {
+        let mut compaction = None;
+        if fault.kind == ModelFaultKind::ContextOverflow {
+            (fault.fault, compaction) = self.overflowed(fault.fault);
+        }
         let failure = ModelFailure {
             kind: kind_of(fault.kind),
             fault: fault.fault.clone(),
+            compaction,
             retry_after_ms: fault.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
             jitter_permille: self.core.jitter_permille(),
         };
         self.take(What::ModelFailed(id, failure))?;
         if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
-            let (attempt, delay_ms) = (attempt + 1, until.saturating_sub(self.core.clock.now_ms()));
+            let (attempt, until) = (attempt + 1, *until);
+            let delay_ms = until.saturating_sub(self.core.clock.now_ms());
             let error = fault.fault.message;
             self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
         } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
@@ -122,16 +131,34 @@ impl Operation {
         Ok(())
     }
 
+    /// Names the sizes of a request that was too long, and what of it could be folded.
+    fn overflowed(&mut self, said: Fault) -> (Fault, Option<CompactionNeed>) {
+        let setup = &self.setup;
+        let settings = &setup.agent.compression;
+        let menu = if self.machine.shared().force_finish { &setup.no_tools } else { &setup.menu };
+        let measure = self.conversation.measure(settings, menu, setup.counter.as_ref());
+        let mut fault = overflow_fault(measure.tokens, settings, measure.has_summary);
+        if !settings.exceeds(measure.tokens, measure.has_summary) {
+            // The provider's window is smaller than we know, or it counts otherwise: its words say more.
+            fault.message = format!("{} (about {} tokens by our count)", said.message, measure.tokens);
+        } else if said.message != fault.message
+            && let Some(Value::Object(detail)) = &mut fault.detail
+        {
+            detail.insert("reported".to_owned(), Value::String(said.message));
+        }
+        (fault, measure.need)
+    }
+
     fn unit_stopped(&mut self, id: EffectId, stop: Stop) -> Result<(), RunError> {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(call, deliveries) => {
-                self.note_deliveries(&deliveries);
+                self.note_before(&deliveries);
                 self.calls.insert(ordinal, call);
                 self.take(What::CallCleared(id))?;
-                // A call of the client waits from here on.
-                let slot = self.machine.shared().calls.slot(ordinal);
-                if slot.is_some_and(|slot| matches!(slot.place, Place::Parked { .. })) {
+                // A client's call is not run: whoever drives the runtime answers it.
+                let place = self.machine.shared().calls.slot(ordinal).map(|slot| &slot.place);
+                if matches!(place, Some(Place::Parked { .. })) {
                     self.tool_parked(ordinal, None);
                 }
                 Ok(())
@@ -154,7 +181,7 @@ impl Operation {
         self.calls.remove(&settled.ordinal);
         self.note_deliveries(&settled.deliveries);
         self.settled_told(&settled);
-        let message = Message { id: call.row.clone(), body: tool_body(&call.call, &settled.published) };
+        let message = tool_message(call.row.clone(), call.call.id.clone(), call.call.key.clone(), &settled.published);
         self.steps.results.push((call.call.key.clone(), settled.published.result().clone()));
         self.pending.rows.push(Row::Tool {
             place: call.place,
@@ -215,9 +242,23 @@ impl Operation {
         self.take(What::Summarized(id, Folded { messages_before, messages_after, usage: done.usage }))
     }
 
-    /// News that follow from the state, whatever the input was.
-    pub(crate) fn after_move(&mut self) {
-        match self.machine.state().kind() {
+    /// What follows from a move that began in `from`, whatever the input was.
+    pub(crate) fn after_move(&mut self, from: StateKind) {
+        let to = self.machine.state().kind();
+        if to != from {
+            self.tell_state(to);
+        }
+        if self.approval.is_some() && !self.awaits_human() {
+            self.approval = None;
+            // One that was opened since the last commit is never shown at all.
+            self.pending.approval = None;
+            self.pending.approval_closed = true;
+        }
+    }
+
+    /// News of a state that was just entered.
+    fn tell_state(&mut self, entered: StateKind) {
+        match entered {
             StateKind::OpeningStep => self.tell(|| Told::StepStart),
             StateKind::ClosingStep => {
                 let status = self.status_after_step();
@@ -230,6 +271,8 @@ impl Operation {
                 }
             }
             StateKind::Finished => self.finished(),
+            // What did not fit before may fit now.
+            StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => self.inbox_changed = true,
             StateKind::Idle
             | StateKind::Planning
             | StateKind::CallingModel
@@ -238,24 +281,21 @@ impl Operation {
             | StateKind::AskingHuman
             | StateKind::Summarizing
             | StateKind::ClosingCompaction
-            | StateKind::WaitingForHuman
-            | StateKind::WaitingForAsyncTool
             | StateKind::Draining
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => {}
         }
-        if self.approval.is_some() && !self.awaits_human() {
-            self.approval = None;
-            self.pending.approval_closed = true;
-        }
     }
 
     fn awaits_human(&self) -> bool {
         let shared = self.machine.shared();
-        shared.question
-            || !shared.calls.awaiting_human().is_empty()
-            || self.machine.state().kind() == StateKind::AskingHuman
+        // Nobody waits for anything at the end of a run, not even for the answer to a question.
+        let may_wait = self.ending().is_none();
+        may_wait
+            && (shared.question
+                || !shared.calls.awaiting_human().is_empty()
+                || self.machine.state().kind() == StateKind::AskingHuman)
     }
 
     fn status_after_step(&self) -> Status {
@@ -318,18 +358,6 @@ impl Operation {
 /// What a person said, as a message.
 pub(crate) fn user_body(text: &str) -> MessageBody {
     MessageBody::User { content: Content::from(text) }
-}
-
-fn tool_body(call: &jackline_model::ToolCall, published: &Publishable) -> MessageBody {
-    let result: &ToolRunResult = published.result();
-    MessageBody::Tool {
-        call_id: call.id.clone(),
-        key: call.key.clone(),
-        content: result.content.as_str().into(),
-        success: result.success,
-        error: result.error.clone(),
-        state: result.state.clone().map(serde_json::Value::Object),
-    }
 }
 
 fn call_of(id: EffectId) -> Option<u16> {

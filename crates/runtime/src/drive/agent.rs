@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::setup::call_agent_key;
 use crate::compress::ThresholdSettings;
 use crate::machine::{Settings, limits};
 use crate::permission::ApprovalMode;
@@ -28,6 +29,9 @@ use crate::permission::ApprovalMode;
 pub struct Agent {
     /// The name.
     pub name: String,
+    /// What it is good for, in words for an agent that may call it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     /// The system prompt.
     pub instructions: String,
     /// The model's name, as its provider knows it.
@@ -83,6 +87,7 @@ impl Agent {
     pub fn new(name: impl Into<String>, instructions: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            description: String::new(),
             instructions: instructions.into(),
             model: String::new(),
             tools: None,
@@ -132,6 +137,9 @@ impl Agent {
 
     /// Whether the agent may use this tool.
     pub fn allows(&self, key: &ToolKey) -> bool {
+        if *key == call_agent_key() {
+            return !self.agents.is_empty();
+        }
         let Some(patterns) = &self.tools else { return true };
         let name = key.to_string();
         patterns.iter().any(|pattern| match pattern.strip_suffix('*') {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use jackline_model::{Content, Message, MessageBody, MessageId};
+use jackline_model::{Content, Fault, Message, MessageBody, MessageId};
 
-use crate::compress::Sizing;
-use crate::compress::{Entry, FoldPlan, ThresholdSettings, entries_of, select_fold, tail_budget};
+use crate::compress::{
+    Entry, FoldPlan, Sizing, ThresholdSettings, entries_of, overflow_fault, select_fold, tail_budget,
+};
 use crate::journal::{PlacedMessage, StoredMessage};
 use crate::llm::{History, HistoryEntry, ToolMenu};
-use crate::planner::CompactionNeed;
+use crate::machine::CompactionNeed;
 use crate::tokens::{TokenCounter, count_message, count_tools};
 
 /// The messages that a model sees, with their places and sizes.
@@ -18,6 +19,15 @@ pub(crate) struct Conversation {
     facts: Vec<Facts>,
     bytes: u64,
     next_place: u32,
+}
+
+/// How long a conversation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Measure {
+    pub(crate) tokens: u64,
+    pub(crate) has_summary: bool,
+    /// What could be folded, whether or not it must be.
+    pub(crate) need: Option<CompactionNeed>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -98,27 +108,57 @@ impl Conversation {
         menu: &ToolMenu,
         counter: &dyn TokenCounter,
     ) -> Option<CompactionNeed> {
-        let has_summary = self.facts.iter().any(|facts| facts.is_summary);
-        let overhead = BYTES_PER_MESSAGE * self.facts.len() as u64;
-        let tool_bytes: u64 = menu.tools().iter().map(|tool| tool.description.len() as u64 + 256).sum();
-        if settings.size_bytes(self.bytes + overhead + tool_bytes, has_summary) == Sizing::Fits {
+        if settings.size_bytes(self.bytes_bound(menu), self.has_summary()) == Sizing::Fits {
             return None;
         }
-        let tokens = self.count(counter) + count_tools(counter, menu.tools());
-        if !settings.exceeds(tokens, has_summary) {
-            return None;
-        }
-        let plan = self.fold_plan(settings, counter)?;
-        let user_kept = plan.keep.iter().any(|kept| self.is_user(*kept));
-        let messages = plan.fold.len() + usize::from(!user_kept);
-        Some(CompactionNeed { messages: u32::try_from(messages).unwrap_or(u32::MAX), tokens })
+        let measure = self.measure(settings, menu, counter);
+        settings.exceeds(measure.tokens, measure.has_summary).then_some(measure.need)?
     }
 
-    /// What would be folded.
-    pub(crate) fn fold_plan(&mut self, settings: &ThresholdSettings, counter: &dyn TokenCounter) -> Option<FoldPlan> {
+    /// The fault of a history that is over the window and cannot be made shorter: no request is sent.
+    /// Only where the window is known and the count is a tokeniser's; else the provider must say it.
+    pub(crate) fn overflow(
+        &mut self,
+        settings: &ThresholdSettings,
+        menu: &ToolMenu,
+        counter: &dyn TokenCounter,
+    ) -> Option<Fault> {
+        let window = settings.window.filter(|_| settings.enabled && counter.is_exact())?;
+        if self.bytes_bound(menu) <= window {
+            return None;
+        }
+        let measure = self.measure(settings, menu, counter);
+        let is_hopeless = measure.tokens > window && measure.need.is_none();
+        is_hopeless.then(|| overflow_fault(measure.tokens, settings, measure.has_summary))
+    }
+
+    /// How long the history is, with the tools, and what of it could be folded.
+    pub(crate) fn measure(
+        &mut self,
+        settings: &ThresholdSettings,
+        menu: &ToolMenu,
+        counter: &dyn TokenCounter,
+    ) -> Measure {
+        let tokens = self.count(counter) + count_tools(counter, menu.tools());
+        let plan = self.fold_plan(settings, counter, false).filter(|_| settings.enabled);
+        let need = plan.map(|plan| {
+            let user_kept = plan.keep.iter().any(|kept| self.is_user(*kept));
+            let messages = plan.fold.len() + usize::from(!user_kept);
+            CompactionNeed { messages: u32::try_from(messages).unwrap_or(u32::MAX), tokens }
+        });
+        Measure { tokens, has_summary: self.has_summary(), need }
+    }
+
+    /// What would be folded: all but the end of the history, or all but the latest request.
+    pub(crate) fn fold_plan(
+        &mut self,
+        settings: &ThresholdSettings,
+        counter: &dyn TokenCounter,
+        all: bool,
+    ) -> Option<FoldPlan> {
         self.count(counter);
-        let has_summary = self.facts.iter().any(|facts| facts.is_summary);
-        select_fold(&self.entries(), tail_budget(settings.threshold(has_summary)))
+        let budget = if all { 0 } else { tail_budget(settings.threshold(self.has_summary())) };
+        select_fold(&self.entries(), budget)
     }
 
     /// The token count of all messages.
@@ -151,6 +191,17 @@ impl Conversation {
             history.remove(*index);
         }
         self.insert(first, summary, true);
+    }
+
+    fn has_summary(&self) -> bool {
+        self.facts.iter().any(|facts| facts.is_summary)
+    }
+
+    /// At least as many bytes as the request has tokens.
+    fn bytes_bound(&self, menu: &ToolMenu) -> u64 {
+        let overhead = BYTES_PER_MESSAGE * self.facts.len() as u64;
+        let tools: u64 = menu.tools().iter().map(|tool| tool.description.len() as u64 + 256).sum();
+        self.bytes + overhead + tools
     }
 
     fn entries(&self) -> Vec<Entry> {

@@ -114,7 +114,7 @@ impl Ids for RandomIds {
     }
 }
 
-/// Chooses how tokens are counted for a model.
+/// How tokens are counted for a model of this name.
 pub(crate) type CounterFor = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
 
 /// What all operations share.
@@ -125,6 +125,7 @@ pub(crate) struct Core {
     pub(crate) stream: Stream,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) tools_of: BTreeMap<String, Vec<Arc<dyn Tool>>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) models: BTreeMap<String, Arc<dyn Model>>,
     pub(crate) planner: Arc<dyn Planner>,
@@ -149,11 +150,14 @@ pub(crate) enum Purpose {
 }
 
 /// An operation that this process knows.
+#[derive(Default)]
 pub(crate) struct Live {
     mailbox: Arc<Mailbox>,
     ancestors: Vec<OperationId>,
     task: Option<Held<()>>,
     alarm: Option<Held<()>>,
+    /// Handles that somebody holds; an operation that has ended is forgotten with the last of them.
+    handles: usize,
     report: Option<Result<Report, RunError>>,
 }
 
@@ -200,6 +204,11 @@ impl Live {
         self.task.is_none() && matches!(&self.report, Some(Ok(report)) if report.status.is_terminal())
     }
 
+    /// Whether nothing more will come of it in this process.
+    fn is_over(&self) -> bool {
+        self.has_ended() || (self.task.is_none() && self.report.is_none())
+    }
+
     /// The operations above, from the root.
     pub(crate) fn ancestors(&self) -> &[OperationId] {
         &self.ancestors
@@ -234,7 +243,7 @@ impl Core {
             return Ok(Arc::clone(setup));
         }
         let parts = Parts {
-            tools: &self.tools,
+            tools: self.tools_of.get(&agent.name).unwrap_or(&self.tools),
             model: Arc::clone(self.models.get(&agent.name).unwrap_or(&self.model)),
             planner: Arc::clone(&self.planner),
             blacklist: Arc::clone(&self.blacklist),
@@ -242,6 +251,9 @@ impl Core {
         };
         let setup = Setup::new(Arc::new(agent), parts).map_err(|error| RunError::Setup(error.to_string()))?;
         let setup = Arc::new(setup);
+        if setups.len() >= SETUPS_KEPT_MAX {
+            setups.clear();
+        }
         setups.insert(hash.clone(), Arc::clone(&setup));
         Ok(setup)
     }
@@ -259,13 +271,7 @@ impl Core {
             self.dispatcher.register(id, hooks)?;
         }
         let mut live = self.live();
-        let entry = live.entry(id.clone()).or_insert_with(|| Live {
-            mailbox: Arc::new(Mailbox::default()),
-            ancestors: Vec::new(),
-            task: None,
-            alarm: None,
-            report: None,
-        });
+        let entry = live.entry(id.clone()).or_default();
         if !ancestors.is_empty() {
             entry.ancestors = ancestors;
         }
@@ -314,6 +320,27 @@ impl Core {
         Ok(())
     }
 
+    /// Somebody holds a handle from now on.
+    pub(crate) fn hold_handle(&self, id: &OperationId) {
+        self.live().entry(id.clone()).or_default().handles += 1;
+    }
+
+    /// Somebody holds one handle less.
+    pub(crate) fn drop_handle(&self, id: &OperationId) {
+        if let Some(live) = self.live().get_mut(id) {
+            live.handles = live.handles.saturating_sub(1);
+        }
+        self.forget_ended(id);
+    }
+
+    /// Forgets an operation that has ended and nobody asks about, with everything below it.
+    fn forget_ended(&self, id: &OperationId) {
+        let mut live = self.live();
+        if live.get(id).is_some_and(|live| live.is_over() && live.handles == 0) {
+            live.retain(|other, entry| other != id && !(entry.has_ended() && entry.ancestors.contains(id)));
+        }
+    }
+
     /// Whether nothing of the tree below this operation is running.
     pub(crate) fn is_quiet(&self, root: &OperationId) -> bool {
         let belongs = |id: &OperationId, live: &Live| id == root || live.ancestors.contains(root);
@@ -358,9 +385,12 @@ impl Core {
         if mailbox.take_unread() && !ended {
             let _ = self.wake(&id);
         }
-        if ended && let Some(parent) = parent {
+        if ended && let Some(parent) = &parent {
             // Its inbox holds our end since the commit that ended us.
-            let _ = self.wake(&parent);
+            let _ = self.wake(parent);
+        }
+        if parent.is_none() {
+            self.forget_ended(&id);
         }
         self.tick();
     }
@@ -390,3 +420,6 @@ impl fmt::Debug for Core {
         f.debug_struct("Core").field("clock", &self.clock).finish_non_exhaustive()
     }
 }
+
+/// Agents kept ready: more differ only in what their hosts made up for one run each.
+const SETUPS_KEPT_MAX: usize = 256;

@@ -159,9 +159,10 @@ impl RunFacts {
 impl Sight<'_> {
     /// The event of a firing. `None` when the call that it is about is gone, which no journal allows.
     pub(crate) fn event(&self, firing: &Firing) -> Option<Event> {
+        let run = self.run;
         Some(match firing {
             Firing::BeforeStep => {
-                BeforeStepEvent { run: self.run.context(), step_index: self.shared.step, steps: self.shared.steps_done }
+                BeforeStepEvent { run: run.context(), step_index: self.shared.step, steps: self.shared.steps_done }
                     .into()
             }
             Firing::AfterStep(summary) => self.after_step(*summary).into(),
@@ -173,81 +174,62 @@ impl Sight<'_> {
             Firing::OnToolCallError { call } => {
                 OnToolCallErrorEvent { context: self.tool(*call)?, error: self.result(*call)?.content }.into()
             }
-            Firing::BeforeHumanIntervention { calls } => self.before_human(calls),
+            Firing::BeforeHumanIntervention { calls } => BeforeHumanInterventionEvent {
+                context: run.human(self.turn),
+                step_index: self.shared.step,
+                pending_tools: calls.iter().filter_map(|call| self.pending(*call)).collect(),
+            }
+            .into(),
             Firing::AfterHumanIntervention { action, calls, reason } => AfterHumanInterventionEvent {
-                context: self.run.human(self.turn),
+                context: run.human(self.turn),
                 action: action_of(*action),
                 calls: self.decided(calls),
                 rejection_reason: reason.clone(),
             }
             .into(),
             Firing::OnStopByHumanIntervention { calls, rejected, reason } => OnStopByHumanInterventionEvent {
-                context: self.run.human(self.turn),
+                context: run.human(self.turn),
                 calls: self.decided(calls),
                 rejection_reason: reason.clone(),
                 reason: Some(if *rejected { "human_rejected" } else { "user_stop" }.to_owned()),
             }
             .into(),
-            Firing::BeforeCompact { messages, tokens } => self.before_compact(*messages, *tokens),
-            Firing::AfterCompact { messages_before, messages_after } => {
-                self.after_compact(*messages_before, *messages_after)
+            Firing::BeforeCompact { messages, tokens } => BeforeCompactEvent {
+                context: run.compact(self.shared.step),
+                message_count: u64::from(*messages),
+                token_count: *tokens,
             }
-            Firing::OnCompactError { tokens, error } => self.compact_error(*tokens, error),
-            Firing::BeforeCallAgent { call } => self.before_agent(*call),
-            Firing::AfterCallAgent { call, child } => self.after_agent(*call, child),
-            Firing::OnCallAgentError { call } => self.agent_error(*call),
+            .into(),
+            Firing::AfterCompact { messages_before, messages_after } => AfterCompactEvent {
+                context: run.compact(self.shared.step),
+                group_id: format!("{}:{}", run.header.id, self.shared.step),
+                messages_before: u64::from(*messages_before),
+                messages_after: u64::from(*messages_after),
+                summary: summary_excerpt(&self.steps.summary),
+            }
+            .into(),
+            Firing::OnCompactError { tokens, error } => OnCompactErrorEvent {
+                context: run.compact(self.shared.step),
+                token_count: *tokens,
+                error: error.clone(),
+            }
+            .into(),
+            Firing::BeforeCallAgent { call } => self.before_call_agent(*call).into(),
+            Firing::AfterCallAgent { call, child } => self.after_call_agent(*call, child).into(),
+            Firing::OnCallAgentError { call } => self.call_agent_error(*call).into(),
         })
     }
 
-    fn before_human(&self, calls: &[Ordinal]) -> Event {
-        BeforeHumanInterventionEvent {
-            context: self.run.human(self.turn),
-            step_index: self.shared.step,
-            pending_tools: calls.iter().filter_map(|call| self.pending(*call)).collect(),
-        }
-        .into()
-    }
-
-    fn before_compact(&self, messages: u32, tokens: u64) -> Event {
-        BeforeCompactEvent {
-            context: self.run.compact(self.shared.step),
-            message_count: u64::from(messages),
-            token_count: tokens,
-        }
-        .into()
-    }
-
-    fn after_compact(&self, messages_before: u32, messages_after: u32) -> Event {
-        AfterCompactEvent {
-            context: self.run.compact(self.shared.step),
-            group_id: format!("{}:{}", self.run.header.id, self.shared.step),
-            messages_before: u64::from(messages_before),
-            messages_after: u64::from(messages_after),
-            summary: summary_excerpt(&self.steps.summary),
-        }
-        .into()
-    }
-
-    fn compact_error(&self, tokens: u64, error: &str) -> Event {
-        OnCompactErrorEvent {
-            context: self.run.compact(self.shared.step),
-            token_count: tokens,
-            error: error.to_owned(),
-        }
-        .into()
-    }
-
-    fn before_agent(&self, call: Ordinal) -> Event {
+    fn before_call_agent(&self, call: Ordinal) -> BeforeCallAgentEvent {
         BeforeCallAgentEvent {
             operation_id: self.run.header.id.clone(),
             agent_id: self.called_agent(call),
             instruction: instruction_excerpt(&self.argument(call, "instruction")),
             user_id: Some(self.run.header.user.clone()),
         }
-        .into()
     }
 
-    fn after_agent(&self, call: Ordinal, child: &OperationId) -> Event {
+    fn after_call_agent(&self, call: Ordinal, child: &OperationId) -> AfterCallAgentEvent {
         AfterCallAgentEvent {
             operation_id: self.run.header.id.clone(),
             agent_id: self.called_agent(call),
@@ -256,17 +238,15 @@ impl Sight<'_> {
             thread_id: Some(ThreadId::from(child.as_str())),
             user_id: Some(self.run.header.user.clone()),
         }
-        .into()
     }
 
-    fn agent_error(&self, call: Ordinal) -> Event {
+    fn call_agent_error(&self, call: Ordinal) -> OnCallAgentErrorEvent {
         OnCallAgentErrorEvent {
             operation_id: self.run.header.id.clone(),
             agent_id: self.called_agent(call),
             error: self.steps.child_problem.clone(),
             user_id: Some(self.run.header.user.clone()),
         }
-        .into()
     }
 
     fn tool(&self, call: Ordinal) -> Option<ToolCallContext> {
@@ -278,17 +258,9 @@ impl Sight<'_> {
         let call = self.turn.call(call)?;
         let entries = self.conversation.history().entries();
         let message = entries.iter().rev().map(|entry| entry.message()).find(|message| message.id == call.row)?;
-        match &message.body {
-            MessageBody::Tool { content, success, error, state, .. } => Some(ToolRunResult {
-                content: content.to_string(),
-                success: *success,
-                error: error.clone(),
-                state: state.as_ref().and_then(Value::as_object).cloned(),
-                execution_time: Some(0),
-                ..ToolRunResult::default()
-            }),
-            MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Assistant { .. } => None,
-        }
+        let mut result = message.body.tool_result()?;
+        result.execution_time.get_or_insert(0);
+        Some(result)
     }
 
     fn after_step(&self, summary: StepSummary) -> AfterStepEvent {

@@ -1,14 +1,14 @@
 //! What comes from outside: decisions, answers, ended children, stops. The owner takes it in the
 //! commit that journals it.
 
-use jackline_model::{MessageBody, Status, ToolRunResult, Totals};
+use jackline_model::{Fault, MessageBody, Status, ToolRunResult, Totals};
 
 use super::absorb::user_body;
 use super::core::RunError;
 use super::operation::Operation;
 use super::stream::Told;
-use crate::journal::{InboxId, InboxItem, PostedDecision, PostedVerdict, Row};
-use crate::machine::{Decision, HumanVerdict, Moved, Ordinal, Place, StateKind, What};
+use crate::journal::{InboxId, InboxItem, PostedDecision, PostedVerdict, Row, decode};
+use crate::machine::{Decision, HumanVerdict, Moved, Ordinal, Place, Stands, StateKind, What};
 
 impl Operation {
     /// Takes the first item that fits now. True if one was taken.
@@ -180,11 +180,43 @@ impl Operation {
             (Status::Done, Some(text)) => ToolRunResult::ok(text),
             (Status::Done, None) => ToolRunResult::failed("The agent finished without an answer."),
             (_, text) => {
+                let fault = self.child_fault(child)?;
+                let cause = fault.as_ref().map(|fault| format!(": {}", shortened(&fault.message))).unwrap_or_default();
                 let said = text.map(|text| format!(" Its last words: {text}")).unwrap_or_default();
-                ToolRunResult::failed(format!("The agent did not finish ({reason}).{said}"))
+                let error = fault.map(|fault| serde_json::json!(fault));
+                ToolRunResult {
+                    error,
+                    ..ToolRunResult::failed(format!("The agent did not finish ({reason}{cause}).{said}"))
+                }
             }
         };
         result.state = state.as_object().cloned();
         Ok(result)
     }
+
+    /// What a sub-agent failed of, as its last step left it.
+    fn child_fault(&self, child: &jackline_model::OperationId) -> Result<Option<Fault>, RunError> {
+        let mut fault = None;
+        for record in &self.core.store.load(child)?.records {
+            let inputs = decode(record).map_err(|error| RunError::Journal(error.to_string()))?;
+            for stands in inputs.into_iter().filter_map(|(_, boundary)| Some(boundary?.stands)) {
+                fault = match stands {
+                    Stands::Draining { ending, .. } | Stands::Completing(ending) => ending.fault,
+                    Stands::OpeningStep | Stands::WaitingForHuman | Stands::WaitingForAsyncTool => None,
+                };
+            }
+        }
+        Ok(fault)
+    }
 }
+
+/// The beginning of a cause, for the model: the whole stands on the row.
+fn shortened(cause: &str) -> String {
+    match cause.char_indices().nth(CAUSE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &cause[..end]),
+        None => cause.to_owned(),
+    }
+}
+
+/// A few sentences; a provider's error page is longer.
+const CAUSE_CHARS_MAX: usize = 300;

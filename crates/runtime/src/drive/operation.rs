@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use jackline_hooks::{Delivery, HookHandle};
+use jackline_hooks::{Delivery, Event, HookHandle, HookKind};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ use super::{summarize, unit};
 use crate::journal::{Approval, Fence, InboxId};
 use crate::llm::{ModelFault, ModelReply};
 use crate::machine::{
-    Durability, EffectId, Ending, Firing, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
+    Durability, EffectId, Ending, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
 };
 
 /// An operation in the hands of this process.
@@ -48,7 +48,7 @@ pub(crate) struct Operation {
     pub(crate) calls: BTreeMap<Ordinal, Call>,
     pub(crate) in_flight: FuturesUnordered<BoxFuture<'static, Done>>,
     pub(crate) ready: VecDeque<Done>,
-    pub(crate) notices: VecDeque<(EffectId, Firing)>,
+    pub(crate) notices: VecDeque<Notice>,
     pub(crate) notice_under_way: bool,
     pub(crate) cancel: CancellationToken,
     /// Cancels deliveries that the run does not wait for: once, at the very end.
@@ -58,6 +58,15 @@ pub(crate) struct Operation {
     pub(crate) inbox_changed: bool,
     /// The end, to be told once it is stored.
     pub(crate) last_word: Option<Told>,
+}
+
+/// A firing that waits for its delivery. Its event was built when it fired: later the turn, the step
+/// and the rows are others.
+pub(crate) struct Notice {
+    pub(crate) id: EffectId,
+    pub(crate) kind: HookKind,
+    /// `None` when no hook wants it.
+    pub(crate) event: Option<Event>,
 }
 
 /// An effect that was performed.
@@ -169,6 +178,10 @@ impl Operation {
         if let Some(end) = self.last_word.take() {
             self.tell(|| end);
         }
+        let status = self.machine.state().status();
+        if !status.is_terminal() {
+            self.tell(|| Told::Parked { status });
+        }
         Ok(())
     }
 
@@ -182,6 +195,7 @@ impl Operation {
     /// Like [`take`](Self::take), for requests from outside, which may be refused.
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
+        let from = self.machine.state().kind();
         let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
@@ -193,7 +207,7 @@ impl Operation {
                 self.pending.summary = Some(self.summary());
             }
             self.pending.record(input, boundary);
-            self.after_move();
+            self.after_move(from);
         }
         Ok(moved)
     }
@@ -234,6 +248,14 @@ impl Operation {
             | State::WaitingForAsyncTool
             | State::Failed => None,
         }
+    }
+
+    /// Before-hooks were asked, and perhaps there were none.
+    pub(crate) fn note_before(&self, deliveries: &[Delivery]) {
+        if deliveries.iter().all(Delivery::is_empty) {
+            self.tell(|| Told::Hook { hook: HookKind::BeforeToolCall, asked: Vec::new() });
+        }
+        self.note_deliveries(deliveries);
     }
 
     pub(crate) fn note_deliveries(&self, deliveries: &[Delivery]) {

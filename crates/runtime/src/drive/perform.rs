@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jackline_hooks::{Delivery, HookKind};
+use jackline_hooks::{Delivery, Event, HookKind};
 use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::ask::ask;
 use super::core::RunError;
 use super::facts::Sight;
-use super::operation::{Done, Operation};
+use super::operation::{Done, Notice, Operation};
 use super::stream::{HookReceipt, PendingCallView, Stream, Told};
 use super::turn::Fit;
 use super::unit::{Stop, Unit};
@@ -21,7 +21,8 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, StateKind, is_notice,
+    Calls, Compaction, Durability, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
+    State, StateKind, is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -30,11 +31,13 @@ impl Operation {
     /// Starts an effect, once the journal is as durable as it needs.
     pub(crate) async fn perform(&mut self, id: EffectId, effect: Effect) -> Result<(), RunError> {
         let store = Arc::clone(&self.core.store);
-        self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
+        let durability = self.durability(&effect);
+        self.pending.make(durability, store.as_ref(), self.run.id(), self.fence).await?;
         self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
-                self.notices.push_back((id, firing));
+                let event = self.event(&firing);
+                self.notices.push_back(Notice { id, kind: firing.kind(), event });
                 self.next_notice();
             }
             Effect::FireHook(firing) => self.fire(id, &firing),
@@ -74,6 +77,14 @@ impl Operation {
         Ok(())
     }
 
+    /// Whoever hears that a step has ended finds its results in the store.
+    fn durability(&self, effect: &Effect) -> Durability {
+        match effect {
+            Effect::FireHook(Firing::AfterStep(_)) if self.hooks.wants(HookKind::AfterStep) => Durability::Committed,
+            effect => effect.durability(),
+        }
+    }
+
     /// Puts a future in flight, unless it is done at once.
     fn launch(&mut self, mut future: BoxFuture<'static, Done>) {
         match (&mut future).now_or_never() {
@@ -84,64 +95,65 @@ impl Operation {
 
     fn fire(&mut self, id: EffectId, firing: &Firing) {
         let kind = firing.kind();
-        match self.deliver(kind, firing) {
+        match self.event(firing) {
             None => {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
                 self.ready.push_back(Done::Hook(id));
             }
-            Some(delivery) => self.launch(delivery.map(move |()| Done::Hook(id)).boxed()),
+            Some(event) => {
+                let delivery = self.deliver(id.step, event);
+                self.launch(delivery.map(move |()| Done::Hook(id)).boxed());
+            }
         }
     }
 
     /// Delivers the oldest firing that the run does not wait for; one at a time, in order.
     pub(crate) fn next_notice(&mut self) {
         while !self.notice_under_way {
-            let Some((id, firing)) = self.notices.pop_front() else { return };
-            match self.deliver(firing.kind(), &firing) {
-                None => {
-                    self.tell(|| Told::Hook { hook: firing.kind(), asked: Vec::new() });
-                    self.ready.push_back(Done::Notice(id));
-                }
-                Some(delivery) => {
-                    self.notice_under_way = true;
-                    self.launch(delivery.map(move |()| Done::Notice(id)).boxed());
-                    return;
-                }
-            }
+            let Some(Notice { id, kind, event }) = self.notices.pop_front() else { return };
+            let Some(event) = event else {
+                self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
+                self.ready.push_back(Done::Notice(id));
+                continue;
+            };
+            self.notice_under_way = true;
+            let delivery = self.deliver(id.step, event);
+            self.launch(delivery.map(move |()| Done::Notice(id)).boxed());
+            return;
         }
     }
 
-    /// The delivery of a firing; `None` when no hook wants it, and then no event is built.
-    fn deliver(&self, kind: HookKind, firing: &Firing) -> Option<BoxFuture<'static, ()>> {
-        if !self.hooks.wants(kind) {
-            return None;
-        }
-        let event = self.sight().event(firing)?;
+    /// The event of a firing; `None` when no hook wants it, and then none is built.
+    fn event(&self, firing: &Firing) -> Option<Event> {
+        if self.hooks.wants(firing.kind()) { self.sight().event(firing) } else { None }
+    }
+
+    /// The delivery of an event that fired in this step.
+    fn deliver(&self, step: u32, event: Event) -> BoxFuture<'static, ()> {
+        let kind = event.kind();
         let hooks = self.hooks.clone();
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
-        let (operation, step) = (self.id().clone(), self.step());
+        let operation = self.id().clone();
         let cancel = if kind.is_awaited() { self.cancel.clone() } else { self.notice_cancel.clone() };
         let is_last_word = matches!(kind, HookKind::OnComplete | HookKind::OnError);
-        Some(
-            async move {
-                let dispatch = hooks.dispatch(kind, || event);
-                let delivery = if is_last_word {
-                    // The end of a run is told even when the run was stopped.
-                    dispatch.await
-                } else {
-                    tokio::select! {
-                        biased;
-                        delivery = dispatch => delivery,
-                        () = cancel.cancelled() => Delivery::default(),
-                    }
-                };
-                if stream.is_read() {
-                    let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
-                    stream.tell(clock.now_ms(), &operation, step, told);
+        async move {
+            let dispatch = hooks.dispatch(kind, || event);
+            let delivery = if is_last_word {
+                // The end of a run is told even when the run was stopped.
+                dispatch.await
+            } else {
+                tokio::select! {
+                    biased;
+                    delivery = dispatch => delivery,
+                    () = cancel.cancelled() => Delivery::default(),
                 }
+            };
+            if stream.is_read() {
+                let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
+                stream.tell(clock.now_ms(), &operation, step, told);
             }
-            .boxed(),
-        )
+        }
+        .boxed()
     }
 
     fn sight(&self) -> Sight<'_> {
@@ -156,8 +168,9 @@ impl Operation {
     }
 
     fn plan(&mut self, phase: Phase) -> Vec<Instruction> {
+        let shared = self.machine.shared();
         let before_model = phase != Phase::LlmResult && phase != Phase::CompressionResult;
-        let compaction = before_model
+        let compaction = (before_model && shared.compression.may_try(shared.step))
             .then(|| {
                 let setup = &self.setup;
                 let menu = if self.machine.shared().is_out_of_steps() { &setup.no_tools } else { &setup.menu };
@@ -203,8 +216,12 @@ impl Operation {
 
     fn call_model(&mut self, id: EffectId, with_tools: bool) {
         let setup = Arc::clone(&self.setup);
-        let history = Arc::clone(self.conversation.history());
         let menu = Arc::clone(if with_tools { &setup.menu } else { &setup.no_tools });
+        if let Some(fault) = self.conversation.overflow(&setup.agent.compression, &menu, setup.counter.as_ref()) {
+            self.ready.push_back(Done::ModelFailed(id, Box::new(model_fault(ModelFaultKind::ContextOverflow, fault))));
+            return;
+        }
+        let history = Arc::clone(self.conversation.history());
         self.tell(|| Told::ModelStart {
             model: setup.agent.model.as_str().into(),
             attempt: id.attempt + 1,
@@ -330,7 +347,8 @@ impl Operation {
     }
 
     fn summarize(&mut self, id: EffectId) {
-        let job = match summarize::Job::prepare(&mut self.conversation, &self.setup) {
+        let all = matches!(self.machine.state(), State::Summarizing(Compaction { for_retry: true, .. }));
+        let job = match summarize::Job::prepare(&mut self.conversation, &self.setup, all) {
             Ok(job) => job,
             Err(fault) => {
                 self.ready.push_back(Done::SummaryFailed(id, fault));
@@ -408,17 +426,18 @@ fn planner_panicked() -> Fault {
 }
 
 fn cancelled() -> ModelFault {
-    ModelFault {
-        kind: ModelFaultKind::Cancelled,
-        fault: Fault {
-            code: "cancelled".to_owned(),
-            message: "the run was stopped".to_owned(),
-            attribution: FaultAttribution::User,
-            detail: None,
-        },
-        retry_after: None,
-        partial: String::new(),
-    }
+    let fault = Fault {
+        code: "cancelled".to_owned(),
+        message: "the run was stopped".to_owned(),
+        attribution: FaultAttribution::User,
+        detail: None,
+    };
+    model_fault(ModelFaultKind::Cancelled, fault)
+}
+
+/// A failure that no provider reported.
+fn model_fault(kind: ModelFaultKind, fault: Fault) -> ModelFault {
+    ModelFault { kind, fault, retry_after: None, partial: String::new() }
 }
 
 /// Tells readers the pieces of an answer while they arrive.

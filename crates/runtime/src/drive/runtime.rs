@@ -71,12 +71,14 @@ impl Runtime {
             created_at: self.core.clock.now_ms(),
         };
         self.core.store.create(new)?;
+        let run = Run::new(Arc::clone(&self.core), id.clone());
         self.core.launch(&id, Vec::new(), Purpose::Continue, Some(hooks))?;
-        Ok(Run { core: Arc::clone(&self.core), id })
+        Ok(run)
     }
 
     /// Goes on with an operation: one that a dead process left, one that is parked, or one that
-    /// ended in a way that can be gone on with. Native handlers are given again.
+    /// ended in a way that can be gone on with. One that ended for good, but whose process died
+    /// before all hooks had heard of it, tells them. Native handlers are given again.
     ///
     /// # Errors
     ///
@@ -111,8 +113,9 @@ impl Runtime {
         if !missing.is_empty() {
             return Err(RunError::MissingHooks(missing));
         }
+        let run = Run::new(Arc::clone(&self.core), id.clone());
         self.core.launch(id, Vec::new(), Purpose::Resume, Some(hooks))?;
-        Ok(Run { core: Arc::clone(&self.core), id: id.clone() })
+        Ok(run)
     }
 
     /// Decides about calls that wait for a person, from any process. The decision is written down;
@@ -230,13 +233,32 @@ impl From<String> for Prompt {
 }
 
 /// A run that this process looks after.
-#[derive(Clone, Debug)]
+///
+/// Dropping the handle does not stop the run; it only gives up the right to wait for it.
+#[derive(Debug)]
 pub struct Run {
     core: Arc<Core>,
     id: OperationId,
 }
 
+impl Clone for Run {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.core), self.id.clone())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.core.drop_handle(&self.id);
+    }
+}
+
 impl Run {
+    fn new(core: Arc<Core>, id: OperationId) -> Self {
+        core.hold_handle(&id);
+        Self { core, id }
+    }
+
     /// The operation.
     pub fn id(&self) -> &OperationId {
         &self.id
@@ -285,6 +307,7 @@ pub struct RuntimeBuilder {
     model: Option<Arc<dyn Model>>,
     models: BTreeMap<String, Arc<dyn Model>>,
     tools: Vec<Arc<dyn Tool>>,
+    tools_of: BTreeMap<String, Vec<Arc<dyn Tool>>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     planner: Arc<dyn Planner>,
@@ -313,9 +336,21 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Adds a tool.
+    pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
     /// Adds tools.
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
+        self
+    }
+
+    /// The tools of one agent, in place of those of all agents.
+    pub fn tools_of(mut self, agent: impl Into<String>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.tools_of.entry(agent.into()).or_default().extend(tools);
         self
     }
 
@@ -375,6 +410,7 @@ impl RuntimeBuilder {
             stream: Stream::new(),
             ids: self.ids,
             tools: self.tools,
+            tools_of: self.tools_of,
             model,
             models: self.models,
             planner: self.planner,
@@ -399,6 +435,7 @@ impl Default for RuntimeBuilder {
             model: None,
             models: BTreeMap::new(),
             tools: Vec::new(),
+            tools_of: BTreeMap::new(),
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(RandomIds),
             planner: Arc::new(GeneralPlanner),

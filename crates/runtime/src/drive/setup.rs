@@ -60,7 +60,7 @@ impl Setup {
         let registry = builder.build()?;
         let mut approvals = BTreeMap::new();
         let mut offered = Vec::new();
-        for (key, entry) in registry.iter().filter(|(key, _)| agent.allows(key) || is_call_agent(key)) {
+        for (key, entry) in registry.iter().filter(|(key, _)| agent.allows(key)) {
             if let Some(rule) = &entry.spec().approval {
                 let config = ApprovalConfig::from_value(rule)
                     .map_err(|problem| SetupError::Approval { tool: key.clone(), problem })?;
@@ -97,10 +97,6 @@ pub(crate) fn call_agent_key() -> ToolKey {
     ToolKey::new("agent", "callAgent")
 }
 
-fn is_call_agent(key: &ToolKey) -> bool {
-    *key == call_agent_key()
-}
-
 /// The declaration of `agent/callAgent`. The runtime starts a child instead of running it.
 struct CallAgentTool {
     spec: ToolSpec,
@@ -109,9 +105,10 @@ struct CallAgentTool {
 impl CallAgentTool {
     fn new(agent: &Agent) -> Self {
         let names: Vec<&str> = agent.agents.iter().map(|agent| agent.name.as_str()).collect();
+        let described: Vec<String> = agent.agents.iter().map(described).collect();
         let mut spec = ToolSpec::new(
             call_agent_key(),
-            format!("Hands a task to another agent and waits for its answer. Agents: {}.", names.join(", ")),
+            format!("Hands a task to another agent and waits for its answer. Agents: {}.", described.join("; ")),
         );
         spec.parameters = Arc::new(json!({
             "type": "object",
@@ -125,6 +122,13 @@ impl CallAgentTool {
         spec.source = ToolSource::Agent;
         spec.side_effect = SideEffect::Idempotent;
         Self { spec }
+    }
+}
+
+fn described(agent: &Agent) -> String {
+    match agent.description.trim_end_matches('.') {
+        "" => agent.name.clone(),
+        description => format!("{} ({description})", agent.name),
     }
 }
 

@@ -30,6 +30,13 @@ pub struct StreamEvent {
     pub what: Told,
 }
 
+impl StreamEvent {
+    /// The event as one line of JSON, as `--json` prints it: see [`events_schema`](super::events_schema).
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("an event holds text, numbers, and maps whose keys are text")
+    }
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -74,7 +81,7 @@ pub enum Told {
     CompactionEnd { messages_before: u32, messages_after: u32, error: Option<String> },
     /// The hooks of one type were fired.
     Hook { hook: HookKind, asked: Vec<HookReceipt> },
-    /// The operation waits.
+    /// The operation waits for somebody outside, and rests.
     Parked { status: Status },
     /// The operation has ended.
     OperationEnd {

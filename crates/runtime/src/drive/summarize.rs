@@ -5,17 +5,19 @@ use std::sync::Arc;
 use jackline_model::{Content, Fault, FaultAttribution, Message, MessageBody, MessageId, ModelUsage};
 
 use super::ask::ask;
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Measure};
 use super::setup::Setup;
-use crate::compress::{FoldPlan, Proposal, accept, summary_prompt};
+use crate::compress::{FoldPlan, Proposal, accept, overflow_fault, sizes, summary_prompt};
 use crate::llm::{Delta, DeltaSink, History, HistoryEntry, ModelRequest};
-use crate::tokens::count_message;
+use crate::tokens::{count_message, count_tools};
 
 /// A compression that has been prepared: what to fold, and the request for the summary.
 pub(crate) struct Job {
     plan: FoldPlan,
     request: History,
+    /// With the tools, as all counts here.
     tokens_before: u64,
+    has_summary: bool,
     tokens_kept: u64,
     kept: u32,
 }
@@ -31,13 +33,15 @@ pub(crate) struct Done {
 }
 
 impl Job {
-    /// What there is to fold, if anything.
-    pub(crate) fn prepare(conversation: &mut Conversation, setup: &Setup) -> Result<Self, Fault> {
+    /// What there is to fold, if anything. `all`: the provider has refused the history as too long, so
+    /// the window that we know is wrong, and of the end of the history only the latest request stays.
+    pub(crate) fn prepare(conversation: &mut Conversation, setup: &Setup, all: bool) -> Result<Self, Fault> {
         let settings = &setup.agent.compression;
-        let tokens_before = conversation.count(setup.counter.as_ref());
+        let measure = conversation.measure(settings, &setup.menu, setup.counter.as_ref());
+        let Measure { tokens: tokens_before, has_summary, need: _ } = measure;
         let plan = conversation
-            .fold_plan(settings, setup.counter.as_ref())
-            .ok_or_else(|| fault("nothing_to_fold", "there is nothing that could be folded".to_owned()))?;
+            .fold_plan(settings, setup.counter.as_ref(), all)
+            .ok_or_else(|| overflow_fault(tokens_before, settings, has_summary))?;
         let entries = conversation.history().entries();
         let earlier: Vec<String> = plan
             .fold
@@ -48,13 +52,15 @@ impl Job {
         let folded = plan.fold.iter().filter(|index| !conversation.is_summary(**index));
         let prompt = summary_prompt(earlier.iter().map(String::as_str), folded.map(|index| entries[*index].message()));
         let counter = setup.counter.as_ref();
-        let tokens_kept = plan.keep.iter().map(|index| count_message(counter, entries[*index].message())).sum();
+        let tokens_tools = count_tools(counter, setup.menu.tools());
+        let kept = plan.keep.iter().map(|index| count_message(counter, entries[*index].message()));
+        let tokens_kept = kept.sum::<u64>() + tokens_tools;
         let request = [
             message("summary-instructions", MessageBody::System { content: Content::from(prompt.instructions) }),
             message("summary-material", MessageBody::User { content: Content::from(prompt.material) }),
         ];
         let kept = u32::try_from(plan.keep.len()).unwrap_or(u32::MAX);
-        Ok(Self { plan, request: request.into_iter().collect(), tokens_before, tokens_kept, kept })
+        Ok(Self { plan, request: request.into_iter().collect(), tokens_before, has_summary, tokens_kept, kept })
     }
 
     /// Asks the model for the summary and checks it.
@@ -72,8 +78,13 @@ impl Job {
         let row = message("summary", MessageBody::System { content: Content::from(summary.as_str()) });
         let tokens_after = self.tokens_kept + count_message(setup.counter.as_ref(), row.message());
         let proposal = Proposal { summary: &summary, tokens_before: self.tokens_before, tokens_after };
-        accept(&proposal, &setup.agent.compression)
-            .map_err(|rejection| fault("compression_rejected", rejection.to_string()))?;
+        let settings = &setup.agent.compression;
+        accept(&proposal, settings).map_err(|rejection| Fault {
+            code: "compression_rejected".to_owned(),
+            message: rejection.to_string(),
+            attribution: FaultAttribution::Harness,
+            detail: Some(sizes(self.tokens_before, settings, self.has_summary)),
+        })?;
         let messages_before = u32::try_from(self.plan.fold.len()).unwrap_or(u32::MAX);
         Ok(Done { plan: self.plan, summary, messages_before, messages_after: self.kept + 1, usage: reply.usage })
     }
@@ -96,10 +107,6 @@ fn text_of(message: &Message) -> String {
 
 fn message(id: &str, body: MessageBody) -> Arc<HistoryEntry> {
     HistoryEntry::new(Message { id: MessageId::from(id), body })
-}
-
-fn fault(code: &str, message: String) -> Fault {
-    Fault { code: code.to_owned(), message, attribution: FaultAttribution::Harness, detail: None }
 }
 
 struct Silent;

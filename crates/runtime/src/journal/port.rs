@@ -22,14 +22,15 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A durable journal with the message rows, approvals and bodies that belong to it.
 pub trait Store: Send + Sync {
-    /// Creates an operation, owned by the caller.
+    /// Creates an operation, owned by the caller. The fence is above 0, which nobody ever has.
     ///
     /// # Errors
     ///
     /// [`StoreError::Exists`] if the id is taken; others as for every call.
     fn create(&self, new: NewOperation) -> Result<Fence, StoreError>;
 
-    /// Takes ownership of an operation whose owner is gone, or renews one's own.
+    /// Takes ownership of an operation whose owner is gone, or renews one's own. Every claim raises
+    /// the fence.
     ///
     /// # Errors
     ///
@@ -39,8 +40,10 @@ pub trait Store: Send + Sync {
     /// Gives ownership up. Parked and ended operations are owned by nobody.
     fn release(&self, operation: &OperationId, fence: Fence) -> Result<(), StoreError>;
 
-    /// Hands over a batch. It is written in order, as one transaction, soon. An error of an earlier
-    /// batch of the operation comes back here or from [`flush`](Self::flush).
+    /// Hands over a batch. It is written in order, as one transaction, soon: if one part cannot be
+    /// written, such as a post to an operation that does not exist, nothing is. An error of an earlier
+    /// batch of the operation comes back here or from [`flush`](Self::flush), and a store may
+    /// refuse everything more of the operation until it is claimed again.
     fn append(&self, batch: Batch) -> Result<(), StoreError>;
 
     /// Waits until everything that was appended to the operation is as durable as asked.
@@ -48,11 +51,12 @@ pub trait Store: Send + Sync {
     -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Puts something into an operation's inbox, from any process. The item is checked against the
-    /// stored state in the same transaction.
+    /// stored state in the same transaction, by the functions of [`posting`](super::posting).
     ///
     /// # Errors
     ///
-    /// [`StoreError::Refused`] with the reason when the item does not fit.
+    /// [`StoreError::Refused`] with the reason when the item does not fit. An operation that has ended
+    /// refuses everything, a stop too.
     fn post(&self, operation: &OperationId, item: InboxItem, now: u64) -> Result<InboxId, StoreError>;
 
     /// What waits in the inbox, oldest first.
@@ -73,7 +77,8 @@ pub trait Store: Send + Sync {
     /// All records of an operation, oldest first, as text.
     fn records(&self, operation: &OperationId) -> Result<Vec<String>, StoreError>;
 
-    /// All messages of an operation, folded ones included, oldest first.
+    /// All messages of an operation, folded ones included, oldest first. A summary stands behind the
+    /// folded messages of its place.
     fn messages(&self, operation: &OperationId) -> Result<Vec<StoredMessage>, StoreError>;
 
     /// The open request for a decision, if there is one.
@@ -151,7 +156,8 @@ pub struct Batch {
     pub approval_closed: bool,
     /// Inbox items that the records have used up. Their bodies are overwritten, not just unlinked.
     pub consumed: Vec<InboxId>,
-    /// Items for the inboxes of other operations: a child's end wakes its parent in the transaction that ends it.
+    /// Items for the inboxes of other operations: a child's end wakes its parent in the transaction
+    /// that ends it. They are not checked: whether the receiver has ended is not the sender's concern.
     pub posts: Vec<(OperationId, InboxItem)>,
     /// What `list` shows from now on.
     pub summary: Option<Summary>,
@@ -239,7 +245,7 @@ pub struct Loaded {
     pub records: Vec<String>,
     /// The messages that a model sees, oldest first.
     pub messages: Vec<StoredMessage>,
-    /// The next free place.
+    /// The next free place: behind all rows and behind those that are reserved for calls.
     pub next_place: u32,
     /// The open request for a decision.
     pub approval: Option<Approval>,
@@ -319,6 +325,28 @@ pub struct PostedDecision {
     pub call: Option<ToolCallId>,
     /// The decision.
     pub verdict: PostedVerdict,
+}
+
+impl PostedDecision {
+    /// Lets a call run.
+    pub fn approve(call: ToolCallId) -> Self {
+        Self { call: Some(call), verdict: PostedVerdict::Approve }
+    }
+
+    /// Forbids a call and ends the run.
+    pub fn reject(call: ToolCallId, reason: impl Into<String>) -> Self {
+        Self { call: Some(call), verdict: PostedVerdict::Reject { reason: Some(reason.into()) } }
+    }
+
+    /// Forbids a call; the model reads the reason and goes on.
+    pub fn reject_and_continue(call: ToolCallId, reason: impl Into<String>) -> Self {
+        Self { call: Some(call), verdict: PostedVerdict::RejectAndContinue { reason: Some(reason.into()) } }
+    }
+
+    /// Answers the open question.
+    pub fn answer(text: impl Into<String>) -> Self {
+        Self { call: None, verdict: PostedVerdict::Answer { text: text.into() } }
+    }
 }
 
 /// What a person can post.

@@ -53,17 +53,45 @@ pub fn check_decisions(
 }
 
 /// What a store knows about a call for which somebody hands in a result.
+///
+/// Providers repeat the ids of calls from turn to turn, so only the open turn counts: the last
+/// message of the model and what stands after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "four questions that a store answers one by one")]
+#[expect(clippy::struct_excessive_bools, reason = "four questions that are answered one by one")]
 pub struct CallOnRecord {
-    /// A message of the model asks for it.
+    /// The model asks for it in the open turn.
     pub exists: bool,
     /// Its result row is written.
     pub settled: bool,
-    /// A result was handed in before.
+    /// A result was handed in and waits in the inbox.
     pub answered: bool,
     /// A person has not decided about it yet.
     pub awaits_decision: bool,
+}
+
+impl CallOnRecord {
+    /// Reads it from the messages of the operation, newest first, folded ones included; those
+    /// before the last message of the model are not looked at.
+    pub fn read<'a>(
+        call: &ToolCallId,
+        newest_first: impl IntoIterator<Item = &'a Message>,
+        is_in_inbox: bool,
+        open: Option<&Approval>,
+    ) -> Self {
+        let mut on_record =
+            Self { answered: is_in_inbox, awaits_decision: awaits_decision(open, call), ..Self::default() };
+        for message in newest_first {
+            match &message.body {
+                MessageBody::Tool { call_id, .. } => on_record.settled |= call_id == call,
+                MessageBody::Assistant { tool_calls, .. } => {
+                    on_record.exists = tool_calls.iter().any(|asked| asked.id == *call);
+                    return on_record;
+                }
+                MessageBody::System { .. } | MessageBody::User { .. } => {}
+            }
+        }
+        on_record
+    }
 }
 
 /// Checks a result that is handed in for a call.
@@ -73,7 +101,7 @@ pub struct CallOnRecord {
 /// [`StoreError::Refused`]: the call takes no result now, or the text is none.
 pub fn check_answer(call: &ToolCallId, on_record: CallOnRecord, result: &str) -> Result<(), StoreError> {
     if !on_record.exists {
-        return refuse(format!("there is no call `{call}`"));
+        return refuse(format!("there is no open call `{call}`"));
     }
     if on_record.settled {
         return refuse(format!("call `{call}` has its result already"));
@@ -95,14 +123,6 @@ pub fn check_answer(call: &ToolCallId, on_record: CallOnRecord, result: &str) ->
     }
 }
 
-/// Whether the request waits for a decision about the call.
-pub fn awaits_decision(open: Option<&Approval>, call: &ToolCallId) -> bool {
-    open.is_some_and(|approval| match &approval.question {
-        ApprovalQuestion::Calls(pending) => pending.iter().any(|waiting| waiting.call == *call && !waiting.decided),
-        ApprovalQuestion::Prompt(_) | ApprovalQuestion::Select { .. } => false,
-    })
-}
-
 /// The message that a published result is read back as.
 pub fn tool_message(id: MessageId, call: ToolCallId, key: ToolKey, published: &Publishable) -> Message {
     let result = published.result();
@@ -113,6 +133,9 @@ pub fn tool_message(id: MessageId, call: ToolCallId, key: ToolKey, published: &P
         success: result.success,
         error: result.error.clone(),
         state: result.state.clone().map(Value::Object),
+        execution_time: result.execution_time,
+        device_execution_time: result.device_execution_time,
+        work_registration: result.work_registration.clone(),
     };
     Message { id, body }
 }
@@ -124,6 +147,14 @@ pub fn place_after(place: u32, message: &Message) -> u32 {
         MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Tool { .. } => 0,
     };
     place.saturating_add(calls).saturating_add(1)
+}
+
+/// Whether the request waits for a decision about the call.
+fn awaits_decision(open: Option<&Approval>, call: &ToolCallId) -> bool {
+    open.is_some_and(|approval| match &approval.question {
+        ApprovalQuestion::Calls(pending) => pending.iter().any(|waiting| waiting.call == *call && !waiting.decided),
+        ApprovalQuestion::Prompt(_) | ApprovalQuestion::Select { .. } => false,
+    })
 }
 
 fn check_about_call(pending: &mut [PendingCall], decision: &PostedDecision) -> Result<(), StoreError> {

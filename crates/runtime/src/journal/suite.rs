@@ -95,6 +95,8 @@ fn unknown_operation(store: &dyn Store) {
     let id = OperationId::from("nobody");
     let unknown = StoreError::NoSuchOperation(id.clone());
     assert_eq!(store.claim(&id), Err(unknown.clone()));
+    assert_eq!(store.release(&id, Fence(1)), Err(unknown.clone()));
+    assert_eq!(commit(store, batch(&id, Fence(1))), Err(unknown.clone()));
     assert_eq!(store.load(&id), Err(unknown.clone()));
     assert_eq!(store.header(&id), Err(unknown.clone()));
     assert_eq!(store.post(&id, InboxItem::Stop, 0), Err(unknown.clone()));
@@ -109,11 +111,13 @@ fn unknown_operation(store: &dyn Store) {
 fn old_fence_writes_nothing(store: &dyn Store) {
     let (id, old) = begun(store);
     store.release(&id, old).unwrap();
+    assert_eq!(store.release(&id, old), Err(StoreError::LostOwnership(id.clone())));
+    let orphaned = Batch { record: "nobody's".to_owned(), ..batch(&id, old) };
+    assert_eq!(commit(store, orphaned), Err(StoreError::LostOwnership(id.clone())));
     let new = store.claim(&id).unwrap();
     assert!(new > old, "a claim gives a higher fence");
     let late = Batch { record: "late".to_owned(), ..batch(&id, old) };
     assert_eq!(commit(store, late), Err(StoreError::LostOwnership(id.clone())));
-    assert_eq!(store.release(&id, old), Err(StoreError::LostOwnership(id.clone())));
     assert_eq!(store.records(&id).unwrap(), Vec::<String>::new());
     // A loser's error does not stop the winner.
     let _ = wait(store.flush(&id, Durability::Gate));
@@ -185,16 +189,9 @@ fn first_result_wins(store: &dyn Store) {
     let messages = store.messages(&id).unwrap();
     let rows: Vec<_> = messages.iter().filter(|stored| stored.message.role() == Role::Tool).collect();
     assert_eq!(rows.iter().map(|stored| stored.place).collect::<Vec<_>>(), [3, 4]);
-    let published = receipt(&Receipt::InDoubt);
-    let expected = MessageBody::Tool {
-        call_id: "c-1".into(),
-        key: ToolKey::new("fs", "write"),
-        content: published.result().content.as_str().into(),
-        success: false,
-        error: published.result().error.clone(),
-        state: None,
-    };
-    assert_eq!(rows[0].message.body, expected);
+    let expected = receipt(&Receipt::InDoubt).result().clone();
+    assert_eq!(expected.execution_time, Some(0));
+    assert_eq!(rows[0].message.body.tool_result(), Some(expected));
 }
 
 fn tool_messages_are_published(store: &dyn Store) {
@@ -206,11 +203,19 @@ fn tool_messages_are_published(store: &dyn Store) {
         success: true,
         error: None,
         state: None,
+        execution_time: None,
+        device_execution_time: None,
+        work_registration: None,
     };
     let forged = PlacedMessage { place: 2, message: Message { id: "m-2".into(), body } };
     let outcome = commit(store, Batch { rows: vec![Row::Message(forged)], ..batch(&id, fence) });
     assert!(matches!(outcome, Err(StoreError::Refused(_))), "{outcome:?}");
     assert_eq!(store.messages(&id).unwrap().len(), 2);
+    let fence = store.claim(&id).unwrap();
+    let rows = vec![result(1, "c-1", &Receipt::Aborted)];
+    let taken = commit(store, Batch { rows, ..batch(&id, fence) });
+    assert!(matches!(taken, Err(StoreError::Damaged(_))), "another message has the place: {taken:?}");
+    assert_eq!(store.records(&id).unwrap(), Vec::<String>::new());
 }
 
 fn places_are_reserved(store: &dyn Store) {
@@ -239,6 +244,8 @@ fn fold_hides_messages(store: &dyn Store) {
     commit(store, Batch { fold: Some(second), ..batch(&id, fence) }).unwrap();
     seen(&[(0, "You help."), (1, "They talked.")]);
     let all = store.messages(&id).unwrap();
+    let at_first: Vec<_> = texts(&all).into_iter().filter(|(place, _)| *place == 1).map(|(_, text)| text).collect();
+    assert_eq!(at_first, ["Hello", "They said hello.", "They talked."], "a summary stands behind what it folds");
     assert_eq!(all.iter().map(|stored| stored.place).collect::<Vec<_>>(), [0, 1, 1, 1, 2, 3]);
     assert_eq!(all.iter().filter(|stored| stored.folded).count(), 4);
     assert_eq!(store.load(&id).unwrap().next_place, 4);
@@ -319,7 +326,7 @@ fn answer_is_taken_once(store: &dyn Store) {
     commit(store, Batch { rows, approval, ..batch(&id, fence) }).unwrap();
     let post = |call: &str, result: &str| store.post(&id, answer(call, result), 500);
     let fine = r#"{"content":"done","success":true}"#;
-    refused(post("c-9", fine), "there is no call `c-9`");
+    refused(post("c-9", fine), "there is no open call `c-9`");
     refused(post("c-1", fine), "call `c-1` has its result already");
     refused(post("c-3", fine), "call `c-3` waits for a decision, not for a result");
     refused(post("c-2", "secret"), "the result of call `c-2` is no tool result (line 1, column 1)");
@@ -330,6 +337,13 @@ fn answer_is_taken_once(store: &dyn Store) {
     let rows = vec![result(4, "c-2", &Receipt::InDoubt)];
     commit(store, Batch { rows, consumed: vec![first], ..batch(&id, fence) }).unwrap();
     refused(post("c-2", fine), "call `c-2` has its result already");
+
+    // The provider uses the ids again in the next turn, where `c-3` is not among them.
+    let rows = vec![Row::Message(assistant(6, &["c-1", "c-2"])), result(7, "c-1", &Receipt::Aborted)];
+    commit(store, Batch { rows, ..batch(&id, fence) }).unwrap();
+    refused(post("c-1", fine), "call `c-1` has its result already");
+    refused(post("c-3", fine), "there is no open call `c-3`");
+    post("c-2", fine).unwrap();
 }
 
 fn consumed_is_gone(store: &dyn Store) {
@@ -366,7 +380,16 @@ fn ended_is_told_nothing(store: &dyn Store) {
         updated_at: 700,
     };
     commit(store, Batch { summary: Some(summary), ..batch(&id, fence) }).unwrap();
-    refused(store.post(&id, InboxItem::Stop, 800), "the operation has ended (done)");
+    let items = [
+        InboxItem::Stop,
+        InboxItem::ChildEnded { child: "op-2".into(), call: 1 },
+        InboxItem::Decided(vec![decide("c-1", PostedVerdict::Approve)]),
+        answer("c-1", r#"{"content":"done","success":true}"#),
+    ];
+    for item in items {
+        refused(store.post(&id, item, 800), "the operation has ended (done)");
+    }
+    assert_eq!(store.inbox(&id).unwrap(), []);
 }
 
 fn list_is_newest_first(store: &dyn Store) {

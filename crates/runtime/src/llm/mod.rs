@@ -1,6 +1,6 @@
 //! Models: the port, the OpenAI-compatible client, the scripted one.
 //!
-//! Absent: retries as such. [`retry`] computes delays; waiting and trying again are transitions of
+//! Absent: retries as such. how long to wait and when to try again are transitions of
 //! the machine, so that they are journaled and seen.
 
 #[cfg(feature = "openai")]
@@ -17,7 +17,6 @@ mod openai;
 mod port;
 #[cfg(feature = "openai")]
 mod provider_error;
-pub mod retry;
 #[cfg(feature = "openai")]
 mod retry_after;
 #[cfg(feature = "drive")]

@@ -7,6 +7,7 @@ use super::effect::{Effect, Firing};
 use super::id::EffectId;
 use super::instruction::{Ordinal, Phase};
 use super::state::{Ending, Settings, Shared, State};
+use crate::compress::CompressionGuard;
 use crate::repeat::RepeatGuard;
 
 /// An operation between two steps. The bodies of messages are not here; they are rows of the store.
@@ -32,7 +33,7 @@ pub struct Boundary {
     pub stop_by_tool: bool,
     pub force_finish: bool,
     pub unresolved_rounds: u8,
-    pub compactions_failed: u8,
+    pub compression: CompressionGuard,
     pub repeat: RepeatGuard,
     pub totals: Totals,
     pub firings: u16,
@@ -73,7 +74,7 @@ impl Boundary {
             stop_by_tool: shared.stop_by_tool,
             force_finish: shared.force_finish,
             unresolved_rounds: shared.unresolved_rounds,
-            compactions_failed: shared.compactions_failed,
+            compression: shared.compression,
             repeat: shared.repeat.clone(),
             totals: shared.totals,
             firings: shared.firings,
@@ -108,7 +109,7 @@ impl Boundary {
         shared.stop_by_tool = self.stop_by_tool;
         shared.force_finish = self.force_finish;
         shared.unresolved_rounds = self.unresolved_rounds;
-        shared.compactions_failed = self.compactions_failed;
+        shared.compression = self.compression;
         shared.repeat = self.repeat;
         shared.totals = self.totals;
         shared.firings = self.firings;

@@ -186,10 +186,10 @@ impl Machine {
                 compact::summarized(shared, compaction, &folded)
             }
             (State::Summarizing(compaction), What::SummaryFailed(_, fault)) => {
-                compact::summary_failed(shared, compaction, &fault)
+                compact::summary_failed(shared, compaction, fault)
             }
-            (State::ClosingCompaction { compaction, failed }, What::HookAnswered(_)) => {
-                compact::closed(shared, compaction, failed)
+            (State::ClosingCompaction { compaction, failure }, What::HookAnswered(_)) => {
+                compact::closed(shared, compaction, failure)
             }
             (State::ClosingStep(outcome), What::HookAnswered(_)) => step::closed(shared, outcome),
             (State::WaitingForHuman, What::HumanDecided(decisions)) => {

@@ -240,6 +240,17 @@ pub struct ModelFailure {
     pub retry_after_ms: Option<u64>,
     /// Chance for the back-off, in thousandths: the machine has none of its own.
     pub jitter_permille: u16,
+    /// What could be folded, if the request was too long and anything can be.
+    pub compaction: Option<CompactionNeed>,
+}
+
+/// A history that must be folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompactionNeed {
+    /// How many messages would be folded.
+    pub messages: u32,
+    /// The count that makes it necessary.
+    pub tokens: u64,
 }
 
 /// What a failure of the model means.

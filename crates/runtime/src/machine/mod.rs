@@ -14,6 +14,7 @@ mod handle;
 mod id;
 mod input;
 mod instruction;
+pub mod invariants;
 pub mod limits;
 mod state;
 pub mod table;
@@ -27,8 +28,8 @@ pub use firing::{Moment, hooks_of};
 pub use handle::Machine;
 pub use id::{BadEffectId, EffectId, Unit, Verb};
 pub use input::{
-    CallFacts, Decision, FailureKind, Folded, HumanVerdict, Input, InputKind, ModelFailure, Reply, Route, Settled,
-    SettledHow, What,
+    CallFacts, CompactionNeed, Decision, FailureKind, Folded, HumanVerdict, Input, InputKind, ModelFailure, Reply,
+    Route, Settled, SettledHow, What,
 };
 pub use instruction::{Instruction, Ordinal, Phase, Refusal};
 pub use state::{Compaction, Emitted, Ending, ParkReason, Settings, Shared, State, StateKind, StepOutcome, is_notice};

@@ -12,6 +12,7 @@ use super::id::{EffectId, Unit, Verb};
 use super::input::SettledHow;
 use super::instruction::{Instruction, Ordinal, Phase};
 use super::limits;
+use crate::compress::CompressionGuard;
 use crate::repeat::RepeatGuard;
 
 /// Where an operation stands. Each state owns the facts that only it has.
@@ -51,8 +52,8 @@ pub enum State {
     ClosingCompaction {
         /// The compression.
         compaction: Compaction,
-        /// Whether it failed.
-        failed: bool,
+        /// Why it failed, if it did.
+        failure: Option<Fault>,
     },
     /// The hooks of `afterStep` are asked.
     ClosingStep(StepOutcome),
@@ -229,8 +230,8 @@ pub struct Shared {
     pub force_finish: bool,
     /// Turns in a row with names that nobody knows.
     pub unresolved_rounds: u8,
-    /// Compressions that failed in a row.
-    pub compactions_failed: u8,
+    /// Counts compressions that fail.
+    pub compression: CompressionGuard,
     /// Watches for a model that goes in circles.
     pub repeat: RepeatGuard,
     /// What was used.
@@ -312,7 +313,7 @@ impl Shared {
             stop_by_tool: false,
             force_finish: false,
             unresolved_rounds: 0,
-            compactions_failed: 0,
+            compression: CompressionGuard::default(),
             repeat: RepeatGuard::default(),
             totals: Totals::default(),
             called_model: false,

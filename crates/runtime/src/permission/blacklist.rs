@@ -16,9 +16,10 @@ use super::matcher::ArgumentMatcher;
 /// accidents, not a wall: it sees arguments, not what a program does with them.
 ///
 /// ```
-/// use jackline_runtime::permission::{Blacklist, Policy, parse_arguments};
+/// use jackline_runtime::permission::{Blacklist, Policy};
+/// use jackline_tools::arguments;
 ///
-/// let arguments = parse_arguments(r#"{"command":"sudo rm -rf /"}"#).expect("an object");
+/// let arguments = arguments::parse(r#"{"command":"sudo rm -rf /"}"#).expect("an object").object;
 /// let finding = Blacklist::standard().audit(&arguments).expect("a finding");
 /// assert_eq!(finding.policy, Policy::Always);
 /// assert!(Blacklist::empty().audit(&arguments).is_none());

@@ -1,13 +1,21 @@
-//! The decision about one call, and the order of several.
+//! The decision about one call.
 
 use std::collections::BTreeSet;
 
 use jackline_model::ToolCall;
 use serde_json::{Map, Value};
 
-use super::arguments::Arguments;
 use super::blacklist::Blacklist;
 use super::config::{ApprovalConfig, ApprovalMode, DynamicConfig, Policy, Rule};
+
+/// The arguments as they were read; `jackline_tools::arguments` reads them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arguments<'a> {
+    /// A JSON object.
+    Parsed(&'a Map<String, Value>),
+    /// Not JSON, or not an object. No rule can be trusted to see what the call would do.
+    Malformed,
+}
 
 /// What is asked about one call.
 #[derive(Clone, Copy, Debug)]
@@ -126,32 +134,6 @@ fn decide_with_somebody_there(question: &Question<'_>, own: OwnPolicy) -> Permis
         OwnPolicy::Static(policy) => policy == Policy::Never,
     };
     if runs { Permission::Execute } else { Permission::AskHuman }
-}
-
-/// The calls of one turn, by what happens to them. Each list keeps emission order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SortedCalls {
-    /// Places of the calls that run, first.
-    pub execute: Vec<usize>,
-    /// Places of the calls that a person is asked about, after those.
-    pub ask: Vec<usize>,
-    /// Places of the calls that are blocked because nobody is there to ask.
-    pub blocked: Vec<usize>,
-}
-
-/// Sorts the calls of one turn by their decisions.
-pub fn sort_calls(permissions: &[Permission], mode: ApprovalMode) -> SortedCalls {
-    let mut sorted = SortedCalls::default();
-    for (place, permission) in permissions.iter().enumerate() {
-        match (permission, mode) {
-            (Permission::Execute, _) => sorted.execute.push(place),
-            (Permission::AskHuman, ApprovalMode::Headless) => sorted.blocked.push(place),
-            (Permission::AskHuman, ApprovalMode::Manual | ApprovalMode::AllowList | ApprovalMode::AutoRun) => {
-                sorted.ask.push(place);
-            }
-        }
-    }
-    sorted
 }
 
 /// A list of rules means that its author thought about arguments: what none of them covers is

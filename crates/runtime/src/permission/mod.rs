@@ -4,7 +4,6 @@
 //! [`decide`] and turns the answer into instructions, and the answers of dynamic resolvers are
 //! inputs that an effect collected before.
 
-mod arguments;
 mod blacklist;
 mod config;
 mod decide;
@@ -14,8 +13,7 @@ mod path;
 mod shell;
 mod words;
 
-pub use arguments::{ArgumentDigest, Arguments, canonical_json, parse_arguments};
 pub use blacklist::{Blacklist, BlacklistRule, Finding};
 pub use config::{ApprovalConfig, ApprovalConfigError, ApprovalMode, DynamicConfig, Policy, Rule, effective_config};
-pub use decide::{DynamicAnswer, Permission, Question, SortedCalls, decide, sort_calls};
+pub use decide::{Arguments, DynamicAnswer, Permission, Question, decide};
 pub use matcher::{ArgumentMatcher, CompiledPattern, ShellPredicate};

@@ -1,13 +1,17 @@
 //! The general planner, row by row.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jackline_model::{Reason, ToolCall, ToolCallId, ToolKey};
+use serde_json::{Value, json};
 
 use super::{CompactionNeed, GeneralPlanner, PlanCall, PlanView, Planner, Standing};
 use crate::llm::History;
 use crate::machine::{Instruction, Phase, Refusal, Route};
-use crate::permission::{ApprovalMode, Permission};
+use crate::permission::{
+    ApprovalConfig, ApprovalMode, Arguments, Blacklist, DynamicAnswer, Permission, Policy, Question, decide,
+};
 
 /// What a test says about a call.
 #[derive(Clone, Copy)]
@@ -170,9 +174,51 @@ fn pln_36_with_an_empty_allow_list_every_call_is_refused() {
     assert_eq!(plain(Phase::LlmResult, &[OUTSIDE, OUTSIDE]), [Instruction::ResolveBlockedTools(refused)]);
 }
 
+/// A call of a tool with this policy, as the rules decide about it.
+fn ruled(mode: ApprovalMode, policy: Policy, arguments: &Value) -> Given {
+    let call = ToolCall { id: "c".into(), key: ToolKey::new("shell", "run"), arguments: arguments.to_string().into() };
+    let question = Question {
+        call: &call,
+        arguments: arguments.as_object().map_or(Arguments::Malformed, Arguments::Parsed),
+        config: Some(&ApprovalConfig::Policy(policy)),
+        tool_known: true,
+        mode,
+        allow_list: &BTreeSet::new(),
+        dynamic: DynamicAnswer::NotAsked,
+    };
+    Given { permission: decide(&question, &Blacklist::standard()), ..SAFE }
+}
+
+fn plan_in(mode: ApprovalMode, given: &[Given]) -> Vec<Instruction> {
+    plan(Phase::LlmResult, given, |view| view.mode = mode)
+}
+
+fn blocked(calls: &[u16]) -> Instruction {
+    Instruction::ResolveBlockedTools(calls.iter().map(|call| (*call, Refusal::NobodyToApprove)).collect())
+}
+
 #[test]
-fn without_anybody_to_ask_a_call_that_needs_approval_is_refused() {
-    let plan = plan(Phase::LlmResult, &[SAFE, ASK], |view| view.mode = ApprovalMode::Headless);
-    let refused = Instruction::ResolveBlockedTools(vec![(2, Refusal::NobodyToApprove)]);
-    assert_eq!(plan, [Instruction::CallTool(1), refused]);
+fn perm_16_auto_run_runs_what_is_required_first_and_asks_about_always() {
+    let mode = ApprovalMode::AutoRun;
+    let given = [Policy::Always, Policy::Required].map(|policy| ruled(mode, policy, &json!({})));
+    assert_eq!(plan_in(mode, &given), [Instruction::CallTool(2), Instruction::RequestHumanApprove(vec![1])]);
+}
+
+#[test]
+fn perm_32_headless_blocks_always_and_the_blacklist() {
+    let mode = ApprovalMode::Headless;
+    let given = [ruled(mode, Policy::Always, &json!({})), ruled(mode, Policy::Never, &json!({"command": "rm -rf ~"}))];
+    assert_eq!(plan_in(mode, &given), [blocked(&[1, 2])]);
+}
+
+#[test]
+fn perm_33_headless_mix_runs_first_and_blocks_the_rest_in_order() {
+    let expected = [Instruction::CallToolsBatch(vec![2, 4]), blocked(&[1, 3])];
+    assert_eq!(plan_in(ApprovalMode::Headless, &[ASK, SAFE, ASK, SAFE]), expected);
+}
+
+#[test]
+fn perm_34_headless_executables_stay_together() {
+    let given = [ruled(ApprovalMode::Headless, Policy::Required, &json!({})); 3];
+    assert_eq!(plan_in(ApprovalMode::Headless, &given), [Instruction::CallToolsBatch(vec![1, 2, 3])]);
 }

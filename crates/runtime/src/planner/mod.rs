@@ -6,8 +6,9 @@ mod general_tests;
 mod view;
 
 pub use general::GeneralPlanner;
-pub use view::{CompactionNeed, PlanCall, PlanView, Standing};
+pub use view::{PlanCall, PlanView, Standing};
 
+pub use crate::machine::CompactionNeed;
 use crate::machine::Instruction;
 
 /// Decides what a step does. Pure: the same view gives the same plan.

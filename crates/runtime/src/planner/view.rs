@@ -3,7 +3,7 @@
 use jackline_model::ToolCall;
 
 use crate::llm::History;
-use crate::machine::{Ordinal, Phase, Route};
+use crate::machine::{CompactionNeed, Ordinal, Phase, Route};
 use crate::permission::{ApprovalMode, Permission};
 
 /// The read-only view of an operation between two steps.
@@ -17,7 +17,7 @@ pub struct PlanView<'a> {
     pub interrupted: bool,
     /// The model was told to answer without tools, and has answered.
     pub force_finish: bool,
-    /// The history does not fit and could be folded.
+    /// The history does not fit and could be folded. Not offered right after a fold that failed.
     pub compaction: Option<CompactionNeed>,
     /// Who may be asked for approval.
     pub mode: ApprovalMode,
@@ -49,13 +49,4 @@ pub enum Standing {
     NotAllowed,
     /// The tool does not exist, or the arguments cannot be used.
     Unusable,
-}
-
-/// A history that must be folded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompactionNeed {
-    /// How many messages would be folded.
-    pub messages: u32,
-    /// The count that makes it necessary.
-    pub tokens: u64,
 }

@@ -40,4 +40,8 @@ impl TokenCounter for TiktokenCounter {
     fn count_text(&self, text: &str) -> u64 {
         self.table().count_ordinary(text) as u64
     }
+
+    fn is_exact(&self) -> bool {
+        true
+    }
 }

@@ -20,6 +20,9 @@ fn result(text: &str) -> Message {
         success: true,
         error: None,
         state: Some(json!({"never": "sent"})),
+        execution_time: None,
+        device_execution_time: None,
+        work_registration: None,
     })
 }
 

@@ -163,5 +163,8 @@ fn answered(reply: &jackline_runtime::llm::ModelReply) -> Arc<jackline_runtime::
         success: true,
         error: None,
         state: None,
+        execution_time: None,
+        device_execution_time: None,
+        work_registration: None,
     })
 }

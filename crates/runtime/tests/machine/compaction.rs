@@ -1,7 +1,7 @@
 //! Compression of the history.
 
 use jackline_model::{NanoDollars, Reason};
-use jackline_runtime::machine::{FailureKind, Instruction, Settings, StateKind, What};
+use jackline_runtime::machine::{FailureKind, Instruction, ModelFailure, Settings, StateKind, What};
 
 use crate::drive::{Run, drive, fails, fault, folded, plan, says, stop, to};
 
@@ -106,6 +106,32 @@ fn a_request_that_is_too_long_and_cannot_be_compressed_ends_the_run() {
 }
 
 #[test]
+fn c079_a_request_that_is_too_long_with_nothing_to_fold_ends_the_run_at_once() {
+    let failure = ModelFailure {
+        kind: FailureKind::ContextOverflow,
+        fault: fault("context_overflow"),
+        retry_after_ms: None,
+        jitter_permille: 0,
+        compaction: None,
+    };
+    let run = drive(
+        Settings::default(),
+        [
+            to("s0.step.plan", plan([Instruction::CallLlm])),
+            to("s0.model.ask", move |id| What::ModelFailed(id, failure)),
+        ],
+    );
+    let expected = [
+        "s0.model.ask",
+        "s0.h2.fire afterStep error (context_overflow)",
+        "s1.h1.fire onComplete",
+        "s1.h2.fire onError",
+    ];
+    assert_eq!(run.asked[2..], expected);
+    assert_eq!(run.stands(), "finished: context_overflow (context_overflow)");
+}
+
+#[test]
 fn the_price_of_a_summary_counts_before_the_model_is_asked_again() {
     let run = drive(
         Settings { cost_max: Some(NanoDollars(1_000)), ..Settings::default() },
@@ -141,5 +167,5 @@ fn a_stop_during_a_compression_closes_it_first() {
     let expected =
         ["s0.h3.fire onCompactError", "s0.h4.fire afterStep interrupted (interrupted)", "s1.h1.fire onComplete"];
     assert_eq!(run.asked, expected);
-    assert_eq!(run.machine.shared().compactions_failed, 0, "a stop is no failure");
+    assert_eq!(run.machine.shared().compression, Default::default(), "a stop is no failure");
 }

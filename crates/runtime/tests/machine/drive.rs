@@ -4,9 +4,9 @@
 
 use jackline_model::{Fault, FaultAttribution, ModelUsage, NanoDollars, Reason, SideEffect, Status, Totals};
 use jackline_runtime::machine::{
-    CallFacts, Decision, Effect, EffectId, FailureKind, Firing, Folded, HumanVerdict, Input, Instruction, Machine,
-    MachineFault, ModelFailure, Moved, Ordinal, Question, Reply, Route, Settings, Settled, SettledHow, State, What,
-    is_notice,
+    CallFacts, CompactionNeed, Decision, Effect, EffectId, FailureKind, Firing, Folded, HumanVerdict, Input,
+    Instruction, Machine, MachineFault, ModelFailure, Moved, Ordinal, Question, Reply, Route, Settings, Settled,
+    SettledHow, State, What, is_notice,
 };
 use jackline_runtime::repeat::{ResultDigest, Signature};
 
@@ -225,7 +225,9 @@ pub(crate) fn calls<const N: usize>(facts: [CallFacts; N]) -> impl FnOnce(Effect
 }
 
 pub(crate) fn fails(kind: FailureKind) -> impl FnOnce(EffectId) -> What {
-    let failure = ModelFailure { kind, fault: fault("provider_down"), retry_after_ms: None, jitter_permille: 0 };
+    let compaction = (kind == FailureKind::ContextOverflow).then_some(CompactionNeed { messages: 10, tokens: 90_000 });
+    let failure =
+        ModelFailure { kind, fault: fault("provider_down"), retry_after_ms: None, jitter_permille: 0, compaction };
     move |id| What::ModelFailed(id, failure)
 }
 

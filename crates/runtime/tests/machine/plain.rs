@@ -71,7 +71,7 @@ fn a_failure_is_tried_again_after_a_wait_that_doubles() {
 }
 
 #[test]
-fn the_wait_that_a_provider_asks_for_wins_up_to_two_minutes() {
+fn c136_the_wait_that_a_provider_asks_for_wins_up_to_two_minutes() {
     let wait = |retry_after_ms, jitter_permille| {
         let mut run = drive(Settings::default(), [to("s0.step.plan", plan([Instruction::CallLlm]))]);
         let failure = ModelFailure {
@@ -79,6 +79,7 @@ fn the_wait_that_a_provider_asks_for_wins_up_to_two_minutes() {
             fault: fault("rate_limited"),
             retry_after_ms,
             jitter_permille,
+            compaction: None,
         };
         run.feed(What::ModelFailed(id("s0.model.ask"), failure)).moved();
         run.machine.next_deadline().unwrap() - run.now

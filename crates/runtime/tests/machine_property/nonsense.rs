@@ -2,8 +2,8 @@
 
 use jackline_model::{Fault, FaultAttribution, NanoDollars};
 use jackline_runtime::machine::{
-    Decision, EffectId, FailureKind, Folded, HumanVerdict, Input, InputKind, Instruction, Machine, ModelFailure, Moved,
-    Reply, Settled, SettledHow, State, Unit, Verb, What,
+    CompactionNeed, Decision, EffectId, FailureKind, Folded, HumanVerdict, Input, InputKind, Instruction, Machine,
+    ModelFailure, Moved, Reply, Settled, SettledHow, State, Unit, Verb, What,
 };
 use jackline_runtime::repeat::ResultDigest;
 
@@ -38,7 +38,9 @@ fn what(machine: &Machine, chance: &mut Chance) -> What {
         InputKind::ModelFailed => {
             let kind = chance.pick(&[FailureKind::Retryable, FailureKind::ContextOverflow, FailureKind::Cancelled]);
             let retry_after_ms = chance.percent(50).then_some(u64::MAX);
-            What::ModelFailed(id, ModelFailure { kind, fault: fault(), retry_after_ms, jitter_permille: u16::MAX })
+            let compaction = chance.percent(50).then_some(CompactionNeed { messages: u32::MAX, tokens: u64::MAX });
+            let jitter_permille = u16::MAX;
+            What::ModelFailed(id, ModelFailure { kind, fault: fault(), retry_after_ms, jitter_permille, compaction })
         }
         InputKind::CallCleared => What::CallCleared(id),
         InputKind::CallSettled => {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jackline_model::{Fault, FaultAttribution, ModelUsage, NanoDollars, Reason, SideEffect, Totals};
 use jackline_runtime::machine::{
-    CallFacts, Decision, Effect, EffectId, FailureKind, Folded, HumanVerdict, Input, Instruction, Machine,
-    ModelFailure, Moved, Ordinal, Place, Refusal, Reply, Route, Settings, Settled, SettledHow, State, StateKind, What,
-    is_notice,
+    CallFacts, CompactionNeed, Decision, Effect, EffectId, FailureKind, Folded, HumanVerdict, Input, Instruction,
+    Machine, ModelFailure, Moved, Ordinal, Place, Refusal, Reply, Route, Settings, Settled, SettledHow, State,
+    StateKind, What, is_notice,
 };
 use jackline_runtime::repeat::{ResultDigest, Signature};
 
@@ -240,7 +240,8 @@ impl World {
             use FailureKind::{Cancelled, ContextOverflow, Permanent, Retryable};
             let kind =
                 self.chance.pick(&[Retryable, Retryable, Retryable, Retryable, ContextOverflow, Cancelled, Permanent]);
-            let failure = ModelFailure { kind, fault: fault(), retry_after_ms: None, jitter_permille: 500 };
+            let compaction = self.chance.percent(70).then_some(CompactionNeed { messages: 9, tokens: 90_000 });
+            let failure = ModelFailure { kind, fault: fault(), retry_after_ms: None, jitter_permille: 500, compaction };
             return What::ModelFailed(id, failure);
         }
         let count = if with_tools || self.chance.percent(30) { self.chance.below(5) } else { 0 };

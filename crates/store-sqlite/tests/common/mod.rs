@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jackline_model::{Message, MessageBody, OperationId, ToolCall, ToolKey};
+use jackline_model::{Message, MessageBody, OperationId, ToolCall, ToolKey, ToolRunResult};
 use jackline_runtime::journal::{
     Approval, ApprovalQuestion, Batch, Fence, InboxItem, NewOperation, PendingCall, PlacedMessage, PostedDecision,
     PostedVerdict, Row, Store, StoreError, Summary,
@@ -134,8 +134,10 @@ pub(crate) fn decided(call: Option<&str>, verdict: PostedVerdict) -> InboxItem {
     InboxItem::Decided(vec![PostedDecision { call: call.map(Into::into), verdict }])
 }
 
+/// The result of a parked call, with this text in it.
 pub(crate) fn answer(call: &str, text: &str) -> InboxItem {
-    InboxItem::Answer { call: call.into(), result: text.to_owned() }
+    let result = serde_json::to_string(&ToolRunResult::ok(text)).unwrap();
+    InboxItem::Answer { call: call.into(), result }
 }
 
 /// Appends and waits for the commit.

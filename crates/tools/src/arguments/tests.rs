@@ -114,10 +114,20 @@ fn deep_nesting_is_refused_without_a_deep_stack() {
 }
 
 #[test]
-fn the_order_of_keys_does_not_matter_and_that_of_lists_does() {
+fn perm_40_the_order_of_keys_and_blanks_do_not_matter_at_any_level_and_all_else_does() {
     assert_eq!(canonical(r#"{"b":{"d":1,"c":2},"a":[3,1]}"#), r#"{"a":[3,1],"b":{"c":2,"d":1}}"#);
-    assert_eq!(digest(r#"{"a":1,"b":2}"#), digest(r#" {"b":2, "a":1} "#));
-    assert_ne!(digest("[1,2]"), digest("[2,1]"));
+    let one = digest(r#"{"a":1,"b":{"x":[1,2],"y":null}}"#);
+    assert_eq!(one, digest(r#" { "b": {"y": null, "x": [1, 2]}, "a": 1 } "#));
+    assert_ne!(one, digest(r#"{"a":1,"b":{"x":[2,1],"y":null}}"#));
+    assert_ne!(one, digest(r#"{"a":"1","b":{"x":[1,2],"y":null}}"#));
+}
+
+#[test]
+fn perm_40_empty_and_malformed_arguments_have_digests_too() {
+    assert_eq!(digest(""), digest("{}"));
+    assert_eq!(digest(" null "), digest("{}"));
+    assert_eq!(digest(" {oops "), digest("{oops"));
+    assert_ne!(digest("{oops"), digest("{}"));
     assert_eq!(canonical("  not json "), "not json");
 }
 

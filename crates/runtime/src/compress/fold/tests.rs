@@ -114,6 +114,9 @@ fn results_find_the_nearest_answer_of_their_call() {
             success: true,
             error: None,
             state: None,
+            execution_time: None,
+            device_execution_time: None,
+            work_registration: None,
         })
     };
     let messages = [answer(), result("c1"), answer(), result("c1"), result("lost")];

@@ -1,6 +1,6 @@
 //! One operation of the store in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jackline_model::{BlobId, Message, MessageBody, Role, ToolCallId};
@@ -25,8 +25,6 @@ pub(super) struct Operation {
     pub(super) approval: Option<Approval>,
     /// The question of the open request has its answer.
     answered_question: bool,
-    /// Calls for which a result was handed in that is not written yet.
-    answered: BTreeSet<ToolCallId>,
     pub(super) inbox: BTreeMap<InboxId, InboxItem>,
 }
 
@@ -54,7 +52,6 @@ impl Operation {
             messages: Vec::new(),
             approval: None,
             answered_question: false,
-            answered: BTreeSet::new(),
             inbox: BTreeMap::new(),
         };
         new.messages.into_iter().for_each(|placed| operation.insert(placed));
@@ -125,7 +122,6 @@ impl Operation {
             }
             InboxItem::Answer { call, result } => {
                 posting::check_answer(call, self.on_record(call), result)?;
-                self.answered.insert(call.clone());
             }
             InboxItem::ChildEnded { .. } | InboxItem::Stop => {}
         }
@@ -158,7 +154,6 @@ impl Operation {
             }
             Row::Tool { place, call, .. } if self.is_settled(&call, place) => None,
             Row::Tool { place, id, call, key, published } => {
-                self.answered.remove(&call);
                 let message = posting::tool_message(id, call, key, &published);
                 self.insert(PlacedMessage { place, message });
                 published.archived().map(|archived| (archived.blob.clone(), Arc::clone(&archived.text)))
@@ -185,27 +180,14 @@ impl Operation {
     }
 
     fn on_record(&self, call: &ToolCallId) -> CallOnRecord {
-        let asked = self.messages.iter().map(|stored| calls_of(&stored.message, call)).sum::<usize>();
-        let settled = self.messages.iter().filter(|stored| answers(&stored.message, call)).count();
-        CallOnRecord {
-            exists: asked > 0,
-            // Providers repeat ids from turn to turn: the latest call of that name is meant.
-            settled: asked > 0 && settled >= asked,
-            answered: self.answered.contains(call),
-            awaits_decision: posting::awaits_decision(self.approval.as_ref(), call),
-        }
+        let newest_first = self.messages.iter().rev().map(|stored| &stored.message);
+        let is_in_inbox =
+            self.inbox.values().any(|item| matches!(item, InboxItem::Answer { call: named, .. } if named == call));
+        CallOnRecord::read(call, newest_first, is_in_inbox, self.approval.as_ref())
     }
 
     fn is_settled(&self, call: &ToolCallId, place: u32) -> bool {
         self.messages.iter().any(|stored| stored.place == place && answers(&stored.message, call))
-    }
-}
-
-/// How many calls of this id a message asks for.
-fn calls_of(message: &Message, call: &ToolCallId) -> usize {
-    match &message.body {
-        MessageBody::Assistant { tool_calls, .. } => tool_calls.iter().filter(|asked| asked.id == *call).count(),
-        MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Tool { .. } => 0,
     }
 }
 

@@ -8,6 +8,7 @@ use super::codes::{IdV1, PhaseV1, ReasonV1};
 use super::firing::FiringV1;
 use super::repeat::{RepeatV1, repeat_from_record, repeat_to_record};
 use super::{after, is_default, since};
+use crate::compress::CompressionGuard;
 use crate::machine::{Boundary, Ending, Ordinal, Stands};
 
 /// Times are distances: `n` from the input that closed the step, the others from `n`.
@@ -47,6 +48,8 @@ pub(super) struct BoundaryV1 {
     unresolved: u8,
     #[serde(default, skip_serializing_if = "is_default")]
     unfolded: u8,
+    #[serde(default, skip_serializing_if = "is_default")]
+    refold: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     repeat: Option<RepeatV1>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -78,7 +81,8 @@ impl BoundaryV1 {
             tool_stop: boundary.stop_by_tool,
             force: boundary.force_finish,
             unresolved: boundary.unresolved_rounds,
-            unfolded: boundary.compactions_failed,
+            unfolded: boundary.compression.failures_in_row,
+            refold: boundary.compression.retry_from_step,
             repeat: repeat_to_record(&boundary.repeat),
             u: TotalsV1::of(&boundary.totals),
             f: boundary.firings,
@@ -109,7 +113,7 @@ impl BoundaryV1 {
             stop_by_tool: self.tool_stop,
             force_finish: self.force,
             unresolved_rounds: self.unresolved,
-            compactions_failed: self.unfolded,
+            compression: CompressionGuard { failures_in_row: self.unfolded, retry_from_step: self.refold },
             repeat: repeat_from_record(self.repeat),
             totals: self.u.into_totals(),
             firings: self.f,

@@ -7,7 +7,7 @@ use super::calls::{CallFactsV1, FaultV1, SettledV1, TotalsV1, UsageV1};
 use super::codes::{FailureKindV1, IdV1};
 use super::instruction::InstructionV1;
 use super::is_default;
-use crate::machine::{Decision, Folded, HumanVerdict, ModelFailure, Ordinal, Reply, What};
+use crate::machine::{CompactionNeed, Decision, Folded, HumanVerdict, ModelFailure, Ordinal, Reply, What};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -139,16 +139,20 @@ pub(super) struct ModelFailureV1 {
     retry_after: Option<u64>,
     #[serde(default, skip_serializing_if = "is_default")]
     jitter: u16,
+    /// Messages and tokens that could be folded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fold: Option<(u32, u64)>,
 }
 
 impl ModelFailureV1 {
     fn of(failure: &ModelFailure) -> Self {
-        let ModelFailure { kind, fault, retry_after_ms, jitter_permille } = failure;
+        let ModelFailure { kind, fault, retry_after_ms, jitter_permille, compaction } = failure;
         Self {
             kind: FailureKindV1(*kind),
             fault: FaultV1::of(fault),
             retry_after: *retry_after_ms,
             jitter: *jitter_permille,
+            fold: compaction.map(|need| (need.messages, need.tokens)),
         }
     }
 
@@ -158,6 +162,7 @@ impl ModelFailureV1 {
             fault: self.fault.into_fault(),
             retry_after_ms: self.retry_after,
             jitter_permille: self.jitter,
+            compaction: self.fold.map(|(messages, tokens)| CompactionNeed { messages, tokens }),
         }
     }
 }

@@ -6,10 +6,11 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::compress::CompressionGuard;
 use crate::machine::{
-    CallFacts, CallSlot, Decision, EffectId, FailureKind, Firing, Folded, HumanAction, HumanVerdict, InputKind,
-    Instruction, ModelFailure, Phase, Place, Refusal, Reply, Route, Settled, SettledHow, Stands, StepSummary, Unit,
-    Verb, What,
+    CallFacts, CallSlot, CompactionNeed, Decision, EffectId, FailureKind, Firing, Folded, HumanAction, HumanVerdict,
+    InputKind, Instruction, ModelFailure, Phase, Place, Refusal, Reply, Route, Settled, SettledHow, Stands,
+    StepSummary, Unit, Verb, What,
 };
 use crate::repeat::{ResultDigest, Signature};
 
@@ -178,7 +179,29 @@ fn golden() -> Vec<Vec<(Input, Option<Boundary>)>> {
         vec![(Input { at: 1_700_000_000_500, what: What::HookAnswered(id("s3.h2.fire")) }, Some(boundary))]
     }));
     batches.push(typical_step());
+    batches.push(failed_compression());
     batches
+}
+
+/// A request that was too long, and the step after which compression rests.
+fn failed_compression() -> Vec<(Input, Option<Boundary>)> {
+    let compaction = Some(CompactionNeed { messages: 12, tokens: 99_000 });
+    let [_, overflow, ..] = &failures()[..] else { panic!("the second failure is an overflow") };
+    let failure = ModelFailure { compaction, ..overflow.clone() };
+    let compression = CompressionGuard { failures_in_row: 1, retry_from_step: 9 };
+    vec![
+        (Input { at: 1_700_000_000_400, what: What::ModelFailed(id("s3.model.ask"), failure) }, None),
+        (
+            Input { at: 1_700_000_000_500, what: What::HookAnswered(id("s3.h2.fire")) },
+            Some(Boundary { compression, ..blank() }),
+        ),
+    ]
+}
+
+#[test]
+fn a_failed_compression_makes_a_round_trip() {
+    let batch = failed_compression();
+    assert_eq!(decode(&encode(&batch)).unwrap(), batch);
 }
 
 fn inputs() -> Vec<What> {
@@ -257,12 +280,14 @@ fn failures() -> Vec<ModelFailure> {
         fault: fault(FaultAttribution::System),
         retry_after_ms: Some(2_000),
         jitter_permille: 417,
+        compaction: None,
     };
     let plain = ModelFailure {
         kind: FailureKind::Retryable,
         fault: Fault { detail: None, ..fault(FaultAttribution::User) },
         retry_after_ms: None,
         jitter_permille: 0,
+        compaction: None,
     };
     kinds.map(failure).into_iter().chain([plain]).collect()
 }
@@ -344,7 +369,7 @@ fn boundaries() -> Vec<Boundary> {
         stop_by_tool: true,
         force_finish: true,
         unresolved_rounds: 2,
-        compactions_failed: 1,
+        compression: CompressionGuard { failures_in_row: 1, retry_from_step: 0 },
         repeat: Default::default(),
         totals: totals(),
         firings: 5,
@@ -389,7 +414,7 @@ fn blank() -> Boundary {
         stop_by_tool: false,
         force_finish: false,
         unresolved_rounds: 0,
-        compactions_failed: 0,
+        compression: CompressionGuard::default(),
         repeat: Default::default(),
         totals: Totals::default(),
         firings: 0,

@@ -25,7 +25,7 @@ pub(crate) fn wire_message(message: &Message, settings: &WireSettings) -> Box<Ra
             tool_calls: tool_calls.iter().map(|call| wire_call(call, settings)).collect(),
             ..WireMessage::of("assistant")
         },
-        MessageBody::Tool { call_id, key: _, content, success: _, error: _, state: _ } => WireMessage {
+        MessageBody::Tool { call_id, content, .. } => WireMessage {
             content: Some(WireContent::Text(or_words(content.to_string(), EMPTY_RESULT))),
             tool_call_id: Some(wire_id(call_id.as_str(), settings.tool_call_ids).into_owned()),
             ..WireMessage::of("tool")

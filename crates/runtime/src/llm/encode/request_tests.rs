@@ -38,6 +38,9 @@ fn result(id: &str, content: &str) -> Arc<HistoryEntry> {
         success: true,
         error: None,
         state: None,
+        execution_time: None,
+        device_execution_time: None,
+        work_registration: None,
     })
 }
 

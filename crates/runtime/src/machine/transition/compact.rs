@@ -3,15 +3,17 @@
 use jackline_model::{Fault, FaultAttribution, Reason};
 
 use super::{model, step};
+use crate::compress::GuardVerdict;
 use crate::machine::effect::{Effect, Firing};
 use crate::machine::firing::Moment;
 use crate::machine::id::{Unit, Verb};
-use crate::machine::input::Folded;
+use crate::machine::input::{CompactionNeed, Folded};
 use crate::machine::instruction::Phase;
 use crate::machine::state::{Compaction, Ending, Shared, State};
 
 /// Announces a compression, unless a limit stands against its model call.
-pub(in crate::machine) fn announce(shared: &mut Shared, messages: u32, tokens: u64, for_retry: bool) -> State {
+pub(in crate::machine) fn announce(shared: &mut Shared, need: CompactionNeed, for_retry: bool) -> State {
+    let CompactionNeed { messages, tokens } = need;
     if let Some(reason) = model::exhausted(shared) {
         shared.ending = Some(Ending::because(reason));
         return step::close(shared);
@@ -23,7 +25,7 @@ pub(in crate::machine) fn announce(shared: &mut Shared, messages: u32, tokens: u
 /// The hooks of `beforeCompact` have answered.
 pub(in crate::machine) fn announced(shared: &mut Shared, compaction: Compaction) -> State {
     if shared.stop_requested {
-        return summary_failed(shared, compaction, &cancelled());
+        return summary_failed(shared, compaction, cancelled());
     }
     shared.emit(Unit::Compact, Verb::Summarize, 0, Effect::Summarize);
     State::Summarizing(compaction)
@@ -34,32 +36,34 @@ pub(in crate::machine) fn summarized(shared: &mut Shared, compaction: Compaction
     if let Some(usage) = &folded.usage {
         shared.totals.add_model_call(usage);
     }
-    shared.compactions_failed = 0;
+    shared.compression.note_success();
     shared.fire(
         Moment::Compacted,
         Firing::AfterCompact { messages_before: folded.messages_before, messages_after: folded.messages_after },
     );
-    State::ClosingCompaction { compaction, failed: false }
+    State::ClosingCompaction { compaction, failure: None }
 }
 
 /// The history could not be folded; nothing has changed.
-pub(in crate::machine) fn summary_failed(shared: &mut Shared, compaction: Compaction, fault: &Fault) -> State {
+pub(in crate::machine) fn summary_failed(shared: &mut Shared, compaction: Compaction, fault: Fault) -> State {
     if !shared.stop_requested {
-        shared.compactions_failed = shared.compactions_failed.saturating_add(1);
+        shared.compression.note_failure(shared.step);
     }
     let firing = Firing::OnCompactError { tokens: compaction.tokens, error: fault.message.clone() };
     shared.fire(Moment::CompactionFailed, firing);
-    State::ClosingCompaction { compaction, failed: true }
+    State::ClosingCompaction { compaction, failure: Some(fault) }
 }
 
 /// The hooks of `afterCompact` or `onCompactError` have answered.
-pub(in crate::machine) fn closed(shared: &mut Shared, compaction: Compaction, failed: bool) -> State {
+pub(in crate::machine) fn closed(shared: &mut Shared, compaction: Compaction, failure: Option<Fault>) -> State {
     shared.phase = Phase::CompressionResult;
     if shared.stop_requested {
         return step::close(shared);
     }
-    if failed && (compaction.for_retry || shared.compactions_failed >= COMPACTIONS_FAILED_MAX) {
-        shared.ending = Some(Ending::failed(Reason::ContextOverflow, overflow(compaction)));
+    if let Some(failure) = failure
+        && (compaction.for_retry || shared.compression.verdict() == GuardVerdict::EndOverflow)
+    {
+        shared.ending = Some(Ending::failed(Reason::ContextOverflow, overflow(compaction, failure)));
         return step::close(shared);
     }
     if !compaction.for_retry {
@@ -82,17 +86,15 @@ fn cancelled() -> Fault {
     }
 }
 
-fn overflow(compaction: Compaction) -> Fault {
+/// The end of a run that could not be made shorter: how long it is, and what stood against it.
+fn overflow(compaction: Compaction, failure: Fault) -> Fault {
     Fault {
         code: "context_overflow".to_owned(),
         message: format!(
-            "the conversation does not fit the model's window and could not be compressed (counted {} tokens)",
-            compaction.tokens
+            "the conversation has about {} tokens and could not be made shorter: {}",
+            compaction.tokens, failure.message
         ),
         attribution: FaultAttribution::User,
-        detail: None,
+        detail: failure.detail,
     }
 }
-
-/// One failure continues uncompressed; the second in a row ends the run.
-const COMPACTIONS_FAILED_MAX: u8 = 2;

@@ -82,11 +82,14 @@ pub(in crate::machine) fn failed(shared: &mut Shared, attempt: u16, compressed: 
     }
     match failure.kind {
         FailureKind::Retryable if attempt < shared.settings.model_attempts_max => {
-            let until = shared.now.saturating_add(back_off_ms(attempt, &failure));
+            let wait = back_off_ms(attempt, failure.retry_after_ms, failure.jitter_permille);
+            let until = shared.now.saturating_add(wait);
             State::WaitingToRetry { attempt, compressed, until }
         }
-        FailureKind::ContextOverflow if !compressed => compact::announce(shared, 0, 0, true),
-        FailureKind::ContextOverflow => end(shared, Reason::ContextOverflow, failure),
+        FailureKind::ContextOverflow => match failure.compaction {
+            Some(need) if !compressed => compact::announce(shared, need, true),
+            Some(_) | None => end(shared, Reason::ContextOverflow, failure),
+        },
         FailureKind::Retryable | FailureKind::Permanent => end(shared, Reason::Error, failure),
         FailureKind::Cancelled => {
             shared.ending = Some(Ending::because(Reason::Interrupted));
@@ -100,12 +103,41 @@ fn end(shared: &mut Shared, reason: Reason, failure: ModelFailure) -> State {
     step::close(shared)
 }
 
-/// Doubles from one second to thirty, plus up to a tenth by chance; what the provider asks for wins.
-fn back_off_ms(attempt: u16, failure: &ModelFailure) -> u64 {
-    if let Some(asked) = failure.retry_after_ms {
+/// How long to wait after a failed attempt, counted from 1: doubles from one second to thirty, plus
+/// up to a tenth by chance, so that many runs do not come back at once. What the provider asks for
+/// wins, zero included, up to two minutes.
+fn back_off_ms(attempt: u16, asked_ms: Option<u64>, jitter_permille: u16) -> u64 {
+    if let Some(asked) = asked_ms {
         return asked.min(limits::RETRY_AFTER_MAX_MS);
     }
-    let doublings = u32::from(attempt - 1).min(10);
+    let doublings = u32::from(attempt.saturating_sub(1)).min(DOUBLINGS_MAX);
     let wait = (limits::BACKOFF_FIRST_MS << doublings).min(limits::BACKOFF_MAX_MS);
-    wait + wait * u64::from(failure.jitter_permille.min(1_000)) / 10_000
+    wait + wait * u64::from(jitter_permille.min(1_000)) / 10_000
+}
+
+/// More would only overflow: the longest wait is reached after five.
+const DOUBLINGS_MAX: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn llm_13_delays_double_up_to_thirty_seconds() {
+        let delays: Vec<u64> = (1..=7).map(|attempt| back_off_ms(attempt, None, 0)).collect();
+        assert_eq!(delays, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+        assert_eq!(back_off_ms(u16::MAX, None, 0), limits::BACKOFF_MAX_MS);
+    }
+
+    #[test]
+    fn chance_adds_a_tenth_at_most() {
+        assert_eq!([0, 500, 1_000, u16::MAX].map(|jitter| back_off_ms(2, None, jitter)), [2_000, 2_100, 2_200, 2_200]);
+    }
+
+    #[test]
+    fn c136_what_the_provider_asks_for_wins() {
+        assert_eq!(back_off_ms(1, Some(1_500), 500), 1_500);
+        assert_eq!(back_off_ms(6, Some(0), 500), 0);
+        assert_eq!(back_off_ms(1, Some(u64::MAX), 0), limits::RETRY_AFTER_MAX_MS);
+    }
 }

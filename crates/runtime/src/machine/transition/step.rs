@@ -9,7 +9,7 @@ use crate::machine::calls::{Calls, Place};
 use crate::machine::effect::{Effect, Firing, Question, StepSummary};
 use crate::machine::firing::Moment;
 use crate::machine::id::{Unit, Verb};
-use crate::machine::input::Route;
+use crate::machine::input::{CompactionNeed, Route};
 use crate::machine::instruction::{Instruction, Ordinal, Phase, Refusal};
 use crate::machine::state::{Ending, ParkReason, Shared, State, StepOutcome};
 
@@ -129,7 +129,7 @@ fn perform(shared: &mut Shared, instruction: Instruction) -> Option<State> {
         }
         Instruction::CallLlm => return Some(model::call(shared)),
         Instruction::CompressContext { messages, tokens } => {
-            return Some(compact::announce(shared, messages, tokens, false));
+            return Some(compact::announce(shared, CompactionNeed { messages, tokens }, false));
         }
         Instruction::Finish { reason } => {
             shared.ending.get_or_insert(Ending::because(reason));

@@ -1,0 +1,184 @@
+//! `jackline ops show`: what an operation did, read back from the store.
+
+use jackline_model::{ExitCode, Message, MessageBody, ToolCall};
+use jackline_runtime::journal::{Header, Store, StoredMessage, decode};
+use serde_json::{Value, json};
+
+use super::ops::{header_json, stands};
+use crate::args::Common;
+use crate::problem::Problem;
+use crate::render::{Out, Paint, one_line, plain};
+use crate::run::undecided;
+use crate::store;
+
+/// Shows an operation, or one call of it.
+pub(crate) fn show(common: &Common, word: &str, call: Option<&str>, json: bool) -> Result<ExitCode, Problem> {
+    let store = store::open_to_read(common)?;
+    let header = store::find(store.as_ref(), word)?;
+    let messages = store.messages(&header.id)?;
+    let paint = Paint::for_output(common.color, Out::is_terminal());
+    let mut out = Out::default();
+    match (call, json) {
+        (Some(call), _) => show_call(&header, &messages, call, json, paint, &mut out)?,
+        (None, true) => out.line(operation_json(store.as_ref(), &header, &messages)?),
+        (None, false) => show_operation(store.as_ref(), &header, &messages, paint, &mut out)?,
+    }
+    out.finish()?;
+    Ok(ExitCode::Done)
+}
+
+fn show_operation(
+    store: &dyn Store,
+    header: &Header,
+    messages: &[StoredMessage],
+    paint: Paint,
+    out: &mut Out,
+) -> Result<(), Problem> {
+    let summary = &header.summary;
+    out.line(format!("{}  {}", paint.bold(&header.agent), header.id));
+    let totals = &summary.totals;
+    out.line(format!(
+        "{} · {} steps · {} model calls · {} tool calls · {} tokens · {}",
+        stands(header),
+        summary.steps,
+        totals.llm_calls,
+        totals.tool_calls,
+        totals.total_tokens,
+        totals.cost
+    ));
+    if let Some(parent) = &header.lineage.parent_operation_id {
+        out.line(format!("sub-agent of {parent}"));
+    }
+    for stored in messages {
+        show_message(stored, paint, out);
+        if out.is_closed() {
+            return Ok(());
+        }
+    }
+    if let Some(approval) = store.approval(&header.id)? {
+        for call in undecided(&approval) {
+            out.line(paint.warn(&format!("waits for a decision: {} {} ({})", call.key, call.arguments, call.call)));
+        }
+    }
+    let records = store.records(&header.id)?;
+    let inputs: usize = records.iter().map(|record| decode(record).map_or(0, |inputs| inputs.len())).sum();
+    out.line(paint.dim(&format!("{} commits in the journal, {inputs} records", records.len())));
+    Ok(())
+}
+
+fn show_message(stored: &StoredMessage, paint: Paint, out: &mut Out) {
+    let folded = if stored.folded { paint.dim(" (folded into a summary)") } else { String::new() };
+    let head = |name: &str| format!("{}{folded}", paint.dim(name));
+    match &stored.message.body {
+        MessageBody::System { content } => paragraph(out, &head("system"), &one_line(&content.text(), LINE_CHARS)),
+        MessageBody::User { content } => paragraph(out, &head("user"), &plain(&content.text())),
+        MessageBody::Assistant { content, tool_calls, .. } => {
+            paragraph(out, &head("model"), &plain(&content.text()));
+            for call in tool_calls {
+                let id = paint.dim(call.id.as_str());
+                let key = paint.name(&call.key.to_string());
+                out.line(format!("  ▸ {key} {} {id}", one_line(&call.arguments, LINE_CHARS)));
+            }
+        }
+        MessageBody::Tool { call_id, key, content, success, state, .. } => {
+            let mark = if *success { paint.good("✓") } else { paint.bad("✗") };
+            let why = state.as_ref().and_then(blocked).unwrap_or_default();
+            let id = paint.dim(call_id.as_str());
+            out.line(format!("{mark} {} {id}{folded}{why}", paint.name(&key.to_string())));
+            out.line(format!("  {}", one_line(content, LINE_CHARS)));
+        }
+    }
+}
+
+fn paragraph(out: &mut Out, head: &str, text: &str) {
+    out.line(head);
+    for line in text.lines().filter(|_| !text.is_empty()) {
+        out.line(format!("  {line}"));
+    }
+}
+
+/// Why a call was blocked, where its row says so.
+fn blocked(state: &Value) -> Option<String> {
+    let kind = state.get("type")?.as_str()?;
+    (kind == "blocked").then(|| {
+        let by = state.get("hookId").and_then(Value::as_str).map(|hook| format!(" by the hook `{hook}`"));
+        format!("  blocked{}", by.unwrap_or_default())
+    })
+}
+
+fn show_call(
+    header: &Header,
+    messages: &[StoredMessage],
+    word: &str,
+    json: bool,
+    paint: Paint,
+    out: &mut Out,
+) -> Result<(), Problem> {
+    let calls: Vec<&ToolCall> = messages.iter().flat_map(|stored| calls_of(&stored.message)).collect();
+    let fits = |call: &&&ToolCall| call.id.as_str() == word;
+    let begins = || calls.iter().find(|call| call.id.as_str().starts_with(word));
+    let Some(call) = calls.iter().find(fits).or_else(begins) else {
+        let known: Vec<&str> = calls.iter().map(|call| call.id.as_str()).collect();
+        let problem = Problem::usage(format!("`{}` has no call `{word}`", header.id));
+        return Err(problem.hint(format!("It has: {}.", known.join(", "))));
+    };
+    let row = messages.iter().map(|stored| &stored.message).find(|message| is_result_of(message, call));
+    if json {
+        out.line(json!({"call": call, "result": row}));
+        return Ok(());
+    }
+    out.line(format!("{} {}", paint.name(&call.key.to_string()), paint.dim(call.id.as_str())));
+    out.line(plain(&call.arguments));
+    match row.map(|message| &message.body) {
+        Some(MessageBody::Tool { content, success, error, state, .. }) => {
+            out.line(if *success { paint.good("✓ succeeded") } else { paint.bad("✗ did not succeed") });
+            for (name, value) in [("error", error), ("state", state)] {
+                if let Some(value) = value {
+                    out.line(format!("{name}: {value}"));
+                }
+            }
+            out.line(plain(content));
+        }
+        Some(MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Assistant { .. }) | None => {
+            out.line(paint.warn("it has no result yet"));
+        }
+    }
+    Ok(())
+}
+
+fn is_result_of(message: &Message, call: &ToolCall) -> bool {
+    match &message.body {
+        MessageBody::Tool { call_id, .. } => *call_id == call.id,
+        MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Assistant { .. } => false,
+    }
+}
+
+fn calls_of(message: &Message) -> &[ToolCall] {
+    match &message.body {
+        MessageBody::Assistant { tool_calls, .. } => tool_calls,
+        MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Tool { .. } => &[],
+    }
+}
+
+fn operation_json(store: &dyn Store, header: &Header, messages: &[StoredMessage]) -> Result<Value, Problem> {
+    let mut shown = header_json(header);
+    let rows: Vec<Value> = messages
+        .iter()
+        .map(|stored| json!({"place": stored.place, "folded": stored.folded, "message": stored.message}))
+        .collect();
+    let waiting: Vec<Value> = store
+        .approval(&header.id)?
+        .iter()
+        .flat_map(undecided)
+        .map(|call| json!({"call": call.call, "tool": call.key, "arguments": call.arguments}))
+        .collect();
+    shown["messages"] = Value::Array(rows);
+    shown["waiting"] = Value::Array(waiting);
+    let records: Vec<Value> =
+        store.records(&header.id)?.iter().filter_map(|record| serde_json::from_str(record).ok()).collect();
+    shown["records"] = Value::Array(records);
+    Ok(shown)
+}
+
+/// What fits on a line beside a name.
+const LINE_CHARS: usize = 140;
