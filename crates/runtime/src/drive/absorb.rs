@@ -136,7 +136,7 @@ impl Operation {
         let setup = &self.setup;
         let settings = &setup.agent.compression;
         let menu = if self.machine.shared().force_finish { &setup.no_tools } else { &setup.menu };
-        let measure = self.conversation.measure(settings, menu, setup.counter.as_ref());
+        let measure = self.conversation.measure(settings, menu, setup.counter.as_ref(), true);
         let mut fault = overflow_fault(measure.tokens, settings, measure.has_summary);
         if !settings.exceeds(measure.tokens, measure.has_summary) {
             // The provider's window is smaller than we know, or it counts otherwise: its words say more.
@@ -270,7 +270,11 @@ impl Operation {
                     self.tell(|| Told::CompactionStart { messages, tokens });
                 }
             }
-            StateKind::Finished => self.finished(),
+            StateKind::Finished => {
+                self.finished();
+                // What lies there still is dropped: an answer that nobody will judge must not stay.
+                self.inbox_changed = true;
+            }
             // What did not fit before may fit now.
             StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => self.inbox_changed = true,
             StateKind::Idle

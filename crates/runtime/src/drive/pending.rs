@@ -31,7 +31,7 @@ impl Pending {
         operation: &OperationId,
         fence: Fence,
     ) -> Result<(), StoreError> {
-        if self.inputs.is_empty() {
+        if self.inputs.is_empty() && self.consumed.is_empty() {
             return Ok(());
         }
         let pending = std::mem::take(self);

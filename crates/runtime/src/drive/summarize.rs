@@ -37,7 +37,7 @@ impl Job {
     /// the window that we know is wrong, and of the end of the history only the latest request stays.
     pub(crate) fn prepare(conversation: &mut Conversation, setup: &Setup, all: bool) -> Result<Self, Fault> {
         let settings = &setup.agent.compression;
-        let measure = conversation.measure(settings, &setup.menu, setup.counter.as_ref());
+        let measure = conversation.measure(settings, &setup.menu, setup.counter.as_ref(), all);
         let Measure { tokens: tokens_before, has_summary, need: _ } = measure;
         let plan = conversation
             .fold_plan(settings, setup.counter.as_ref(), all)
