@@ -81,9 +81,11 @@ impl Operation {
 
     /// Whoever hears that a step has ended finds its results in the store.
     fn durability(&self, effect: &Effect) -> Durability {
-        match effect {
-            Effect::FireHook(Firing::AfterStep(_)) if self.hooks.wants(HookKind::AfterStep) => Durability::Committed,
-            effect => effect.durability(),
+        let is_end_of_step = matches!(effect, Effect::FireHook(Firing::AfterStep(_)));
+        if is_end_of_step && self.hooks.wants(HookKind::AfterStep) {
+            Durability::Committed
+        } else {
+            effect.durability()
         }
     }
 
