@@ -21,8 +21,8 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Compaction, Durability, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
-    State, StateKind, is_notice,
+    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, State, StateKind,
+    is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
