@@ -259,7 +259,7 @@ fn send(text: Option<&str>, mut piece: impl FnMut(&str)) {
 fn empty(number: usize) -> ModelFault {
     let failure = Failure {
         code: "empty_answer".to_owned(),
-        message: format!("turn {number} of the script is empty"),
+        message: format!("the model's answer is empty (turn {number} of the script)"),
         kind: FailureKind::Permanent,
     };
     failure.into()
