@@ -10,6 +10,7 @@ use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunRes
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
 
+use super::ask::ask;
 use super::core::RunError;
 use super::facts::Sight;
 use super::operation::{Done, Notice, Operation};
@@ -20,8 +21,8 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Compaction, Durability, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
-    State, StateKind, is_notice,
+    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, State, StateKind,
+    is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -30,8 +31,12 @@ impl Operation {
     /// Starts an effect, once the journal is as durable as it needs.
     pub(crate) async fn perform(&mut self, id: EffectId, effect: Effect) -> Result<(), RunError> {
         let store = Arc::clone(&self.core.store);
-        let durability = self.durability(&effect);
-        self.pending.make(durability, store.as_ref(), self.run.id(), self.fence).await?;
+        if self.is_heard_end_of_step(&effect) {
+            // Whoever hears that a step has ended finds its results in the store; it need not wait for
+            // the commit, since the store answers with what it was given.
+            self.pending.append(store.as_ref(), self.run.id(), self.fence)?;
+        }
+        self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
         self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
@@ -79,11 +84,8 @@ impl Operation {
         Ok(())
     }
 
-    /// Whoever hears that a step has ended finds its results in the store.
-    fn durability(&self, effect: &Effect) -> Durability {
-        let is_heard =
-            matches!(effect, Effect::FireHook(Firing::AfterStep(_))) && self.hooks.wants(HookKind::AfterStep);
-        if is_heard { Durability::Committed } else { effect.durability() }
+    fn is_heard_end_of_step(&self, effect: &Effect) -> bool {
+        matches!(effect, Effect::FireHook(Firing::AfterStep(_))) && self.hooks.wants(HookKind::AfterStep)
     }
 
     /// Puts a future in flight, unless it is done at once.
@@ -236,7 +238,7 @@ impl Operation {
             step: self.step(),
             clock: Arc::clone(&self.core.clock),
         };
-        let ask = async move {
+        let work = async move {
             let _hold = hold;
             let request = ModelRequest {
                 model: &setup.agent.model,
@@ -249,13 +251,13 @@ impl Operation {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Done::ModelFailed(id, Box::new(cancelled())),
-                answer = setup.model.call(request, &mut sink) => match answer {
+                answer = ask(setup.model.as_ref(), request, &mut sink) => match answer {
                     Ok(reply) => Done::Replied(id, Box::new(reply)),
                     Err(fault) => Done::ModelFailed(id, Box::new(fault)),
                 },
             }
         };
-        self.in_flight.push(ask.boxed());
+        self.in_flight.push(work.boxed());
     }
 
     fn start_unit(

@@ -55,7 +55,7 @@ async fn a_refused_request_with_nothing_to_fold_ends_with_what_the_provider_said
     };
     let refused =
         ModelFault { kind: ModelFaultKind::ContextOverflow, fault, retry_after: None, partial: String::new() };
-    let turns = Turns::new([Err(refused)]);
+    let turns = Turns::failing(refused);
     let heard = Heard::default();
     let runtime = builder(&turns).token_counter(|_| Arc::new(Words)).build().unwrap();
     let report = runtime.start(&small("You test.".to_owned()), "hi", heard.hooks()).unwrap().wait().await.unwrap();

@@ -16,8 +16,13 @@ use serde_json::{Map, Value};
 pub(crate) struct Turns(Arc<Mutex<VecDeque<Result<ModelReply, ModelFault>>>>);
 
 impl Turns {
-    pub(crate) fn new(turns: impl IntoIterator<Item = Result<ModelReply, ModelFault>>) -> Self {
-        Self(Arc::new(Mutex::new(turns.into_iter().collect())))
+    pub(crate) fn new(turns: impl IntoIterator<Item = ModelReply>) -> Self {
+        Self(Arc::new(Mutex::new(turns.into_iter().map(Ok).collect())))
+    }
+
+    /// A model that fails once.
+    pub(crate) fn failing(fault: ModelFault) -> Self {
+        Self(Arc::new(Mutex::new([Err(fault)].into())))
     }
 
     /// How many turns nobody has asked for.
@@ -44,13 +49,13 @@ impl Model for Turns {
 }
 
 /// An answer with these calls: the name on the wire and the arguments of each.
-pub(crate) fn says(content: impl Into<Content>, calls: &[(&str, &str)]) -> Result<ModelReply, ModelFault> {
+pub(crate) fn says(content: impl Into<Content>, calls: &[(&str, &str)]) -> ModelReply {
     let call = |(index, (name, arguments)): (usize, &(&str, &str))| RawCall {
         id: Some(format!("call_{index}")),
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),
     };
-    Ok(ModelReply {
+    ModelReply {
         content: content.into(),
         reasoning: None,
         refusal: None,
@@ -59,7 +64,7 @@ pub(crate) fn says(content: impl Into<Content>, calls: &[(&str, &str)]) -> Resul
         finish_raw: None,
         usage: None,
         salvaged_from_reasoning: false,
-    })
+    }
 }
 
 /// A tool with one result.
