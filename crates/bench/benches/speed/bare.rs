@@ -25,11 +25,8 @@ pub(crate) fn client(http: reqwest::Client, base_url: &str) -> Client<OpenAIConf
 pub(crate) async fn run(client: &Client<OpenAIConfig>, job: &Job) -> Result<String, Failed> {
     let mut request = opening(job.is_read);
     loop {
-        let (text, calls) = if job.is_read {
-            ask_streamed(client, &request).await?
-        } else {
-            ask_whole(client, &request).await?
-        };
+        let (text, calls) =
+            if job.is_read { ask_streamed(client, &request).await? } else { ask_whole(client, &request).await? };
         if calls.is_empty() {
             return Ok(text);
         }
@@ -86,8 +83,7 @@ async fn ask_whole(client: &Client<OpenAIConfig>, request: &CreateChatCompletion
 }
 
 async fn ask_streamed(client: &Client<OpenAIConfig>, request: &CreateChatCompletionRequest) -> Result<Turn, Failed> {
-    let mut stream =
-        client.chat().create_stream_byot::<_, CreateChatCompletionStreamResponse>(request).await?;
+    let mut stream = client.chat().create_stream_byot::<_, CreateChatCompletionStreamResponse>(request).await?;
     let (mut text, mut calls) = (String::new(), Vec::new());
     while let Some(chunk) = stream.next().await {
         for choice in chunk?.choices {
