@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jackline_runtime::journal::StoreError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::{Doing, damaged, io_at};
@@ -91,6 +92,8 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
         Connection::open_with_flags(path, flags).doing(OPEN).map_err(|error| name_the_file(error, path))?;
     connection.busy_timeout(limits::BUSY_TIMEOUT).doing(OPEN)?;
     connection.set_prepared_statement_cache_capacity(limits::CACHED_STATEMENTS);
+    // Without this a statement is compiled anew each time that some of its values change.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).doing(OPEN)?;
     // Without this a statement's undo log may land, in clear, in a temporary file.
     connection.pragma_update(None, "temp_store", "MEMORY").doing(OPEN)?;
     Ok(connection)

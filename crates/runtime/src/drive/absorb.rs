@@ -315,11 +315,11 @@ impl Operation {
         {
             self.pending.posts.push((parent, InboxItem::ChildEnded { child: self.id().clone(), call }));
         }
-        self.tell(|| Told::OperationEnd {
+        self.last_word = Some(Told::OperationEnd {
             status: report.status,
             reason: report.reason.unwrap_or(Reason::Error),
-            answer: report.answer.clone(),
-            error: report.fault.clone(),
+            answer: report.answer,
+            error: report.fault,
             totals: report.totals,
             resumable: report.resumable,
         });

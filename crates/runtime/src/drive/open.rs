@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
 use jackline_hooks::Rounds;
-use jackline_model::{MessageBody, OperationId, ToolCall, ToolKey};
+use jackline_model::{MessageBody, OperationId, Reason, ToolCall, ToolKey};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
@@ -18,8 +18,8 @@ use super::pending::Pending;
 use super::runtime::prompt_id;
 use super::stream::Told;
 use super::turn::Turn;
-use crate::journal::{InboxItem, Loaded, StoredMessage, decode};
-use crate::machine::{Boundary, Input, Machine, Ordinal, Place, Route, StateKind, What};
+use crate::journal::{Fence, InboxItem, Loaded, StoredMessage, decode};
+use crate::machine::{Boundary, Input, Machine, Ordinal, Place, Route, State, StateKind, What};
 
 impl Operation {
     /// Takes ownership, reads the journal back, and begins or goes on.
@@ -31,9 +31,24 @@ impl Operation {
         mailbox: Arc<Mailbox>,
     ) -> Result<Self, RunError> {
         let fence = core.store.claim(id)?;
+        let opened = Self::open_owned(core, id, rounds, purpose, mailbox, fence);
+        if opened.is_err() {
+            // What kept it from being opened says more than a release that fails as well.
+            let _ = core.store.release(id, fence);
+        }
+        opened
+    }
+
+    fn open_owned(
+        core: &Arc<Core>,
+        id: &OperationId,
+        rounds: &Rounds,
+        purpose: Purpose,
+        mailbox: Arc<Mailbox>,
+        fence: Fence,
+    ) -> Result<Self, RunError> {
         let loaded = core.store.load(id)?;
-        let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
-        let setup = core.setup(agent, &loaded.header.config_hash)?;
+        let setup = core.setup(agent_of(&loaded)?, &loaded.header.config_hash)?;
         let (machine, abandoned) = replay(&setup.agent, &loaded)?;
         let mut counts = counts(&loaded.messages);
         let mut conversation = Conversation::restore(loaded.messages, loaded.next_place);
@@ -66,6 +81,7 @@ impl Operation {
             abandoned,
             claimed: BTreeMap::new(),
             inbox_changed: true,
+            last_word: None,
         };
         operation.begin(purpose)?;
         operation.launch_children()?;
@@ -91,11 +107,7 @@ impl Operation {
             // Stopped before it began: the inbox is taken first thing, and there will be no step.
             StateKind::Idle if self.is_stopped()? => Ok(()),
             StateKind::Idle => self.take(What::BeginRequested),
-            StateKind::Finished
-                if purpose == Purpose::Resume && self.ending().is_some_and(|ending| ending.resumable) =>
-            {
-                self.take(What::ResumeRequested)
-            }
+            StateKind::Finished if purpose == Purpose::Resume => self.begin_anew(),
             StateKind::Finished
             | StateKind::OpeningStep
             | StateKind::Planning
@@ -113,6 +125,16 @@ impl Operation {
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => Ok(()),
+        }
+    }
+
+    /// A new episode. What ended for good, as after a rejection, stays as it is.
+    fn begin_anew(&mut self) -> Result<(), RunError> {
+        match self.ending() {
+            Some(ending) if !ending.resumable => {
+                Err(RunError::NotResumable { operation: self.id().clone(), reason: ending.reason })
+            }
+            Some(_) | None => self.take(What::ResumeRequested),
         }
     }
 
@@ -148,12 +170,36 @@ impl Operation {
     }
 }
 
-/// Whether an operation has ended and everybody has been told. One whose end is written down may
-/// still have hooks to ask, if its process died in between.
-pub(crate) fn has_finished(core: &Core, id: &OperationId) -> Result<bool, RunError> {
+/// Why an operation has ended, if that is told and cannot be gone on with. The end is stored before
+/// its hooks are asked: a process that died in between leaves something to do.
+pub(crate) fn over_for_good(core: &Core, id: &OperationId) -> Result<Option<Reason>, RunError> {
     let loaded = core.store.load(id)?;
-    let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
-    Ok(replay(&agent, &loaded)?.0.state().kind() == StateKind::Finished)
+    let (machine, _) = replay(&agent_of(&loaded)?, &loaded)?;
+    Ok(match machine.state() {
+        State::Finished(ending) if !ending.resumable => Some(ending.reason),
+        State::Finished(_)
+        | State::Idle
+        | State::OpeningStep
+        | State::Planning
+        | State::CallingModel { .. }
+        | State::WaitingToRetry { .. }
+        | State::RunningCalls
+        | State::AskingHuman
+        | State::AnnouncingCompaction(_)
+        | State::Summarizing(_)
+        | State::ClosingCompaction { .. }
+        | State::ClosingStep(_)
+        | State::WaitingForHuman
+        | State::WaitingForAsyncTool
+        | State::Draining { .. }
+        | State::Completing(_)
+        | State::ReportingError(_)
+        | State::Failed => None,
+    })
+}
+
+fn agent_of(loaded: &Loaded) -> Result<Agent, RunError> {
+    serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))
 }
 
 /// The machine as the journal leaves it: the last boundary and what came after. With the sub-agents

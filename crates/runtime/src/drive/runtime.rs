@@ -16,7 +16,7 @@ use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
 use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
-use super::open::has_finished;
+use super::open::over_for_good;
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -100,9 +100,8 @@ impl Runtime {
         let hooks: Hooks = hooks.into();
         hooks.validate()?;
         let header = self.core.store.header(id)?;
-        if let Some(reason) = header.summary.reason
-            && !reason.is_resumable()
-            && has_finished(&self.core, id)?
+        if header.summary.reason.is_some()
+            && let Some(reason) = over_for_good(&self.core, id)?
         {
             return Err(RunError::NotResumable { operation: id.clone(), reason });
         }

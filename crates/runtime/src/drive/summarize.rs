@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jackline_model::{Content, Fault, FaultAttribution, Message, MessageBody, MessageId, ModelUsage};
 
+use super::ask::ask;
 use super::conversation::{Conversation, Measure};
 use super::setup::Setup;
 use crate::compress::{FoldPlan, Proposal, accept, overflow_fault, sizes, summary_prompt};
@@ -72,7 +73,7 @@ impl Job {
             instruction: None,
             output_tokens_max: setup.agent.output_tokens_max,
         };
-        let reply = setup.model.call(request, &mut Silent).await.map_err(|failed| failed.fault)?;
+        let reply = ask(setup.model.as_ref(), request, &mut Silent).await.map_err(|failed| failed.fault)?;
         let summary = reply.content.text();
         let row = message("summary", MessageBody::System { content: Content::from(summary.as_str()) });
         let tokens_after = self.tokens_kept + count_message(setup.counter.as_ref(), row.message());
