@@ -134,7 +134,7 @@ async fn controls_of_all_carriers_run_in_the_order_of_registration() {
 }
 
 #[tokio::test]
-async fn h23_arguments_in_a_reply_have_no_effect_and_a_notification_asks_on() {
+async fn h22_h23_arguments_in_a_reply_have_no_effect_and_a_notification_asks_on() {
     let server = Server::start(|seen| match seen.path.as_str() {
         "/1" => Reply::ok(r#"{"decision":"allow","updatedInput":{"path":"b"}}"#),
         _ => Reply::ok("heard"),
@@ -187,4 +187,84 @@ async fn webhooks_are_inherited_only_if_they_say_so() {
     dispatcher.register(&"root".into(), Hooks::new().webhook("heir", HookKind::BeforeToolCall, heir)).unwrap();
     assert_eq!(denial(&before(&dispatcher.handle(&child)).await.0), Some(Some("no")));
     assert_eq!(server.paths(), ["/heir"]);
+}
+
+#[tokio::test]
+async fn i21_replies_without_a_decision_let_call_and_result_through_even_under_block() {
+    for way in WAYS {
+        for body in ["", "thanks", r#"{"decision":"de"#, "{}"] {
+            let server = Server::always(Reply::ok(body));
+            let block = control(&server.url("/"), json!({"onError": "block"}));
+            let hooks = Hooks::new().webhook("b", HookKind::BeforeToolCall, block.clone()).webhook(
+                "a",
+                HookKind::AfterToolCall,
+                block,
+            );
+            let handle = handle(way, &Vars::default(), hooks);
+            assert_eq!(denial(&before(&handle).await.0), None, "{way:?} {body}");
+            assert_eq!(withheld(&after(&handle, ToolRunResult::ok("raw")).await.0), None, "{way:?} {body}");
+            assert_eq!(server.seen().len(), 2);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn h08_controls_come_first_and_each_mode_has_its_observers() {
+    for mode in [DispatchMode::Local, DispatchMode::Queue] {
+        let server = Server::always(Reply::allow());
+        let hooks = Hooks::new()
+            .observe_before_tool_call("dual", |_| std::future::ready(()))
+            .with_webhook(WebhookConfig::new(server.url("/dual")))
+            .webhook("http", HookKind::BeforeToolCall, WebhookConfig::new(server.url("/http")))
+            .webhook("control", HookKind::BeforeToolCall, control(&server.url("/control"), json!({})));
+        let (ruling, delivery) = before(&handle(Way { mode, is_cold: false }, &Vars::default(), hooks)).await;
+        assert_eq!(denial(&ruling), None);
+        let asked: Vec<_> = delivery.receipts.iter().map(|receipt| (receipt.hook.as_str(), receipt.answer)).collect();
+        let (expected, told) = match mode {
+            DispatchMode::Local => (
+                vec![("control", AnswerClass::Allow), ("http", AnswerClass::Started), ("dual", AnswerClass::Ok)],
+                vec!["/http"],
+            ),
+            DispatchMode::Queue => (
+                vec![("control", AnswerClass::Allow), ("dual", AnswerClass::Started), ("http", AnswerClass::Started)],
+                vec!["/dual", "/http"],
+            ),
+        };
+        assert_eq!(asked, expected, "{mode:?}");
+        let paths: Vec<_> = server.wait_for(told.len() + 1).into_iter().map(|seen| seen.path).collect();
+        assert_eq!(paths[0], "/control");
+        // What nobody waits for may arrive in any order.
+        let mut observers = paths[1..].to_vec();
+        observers.sort();
+        assert_eq!(observers, told, "{mode:?}");
+    }
+}
+
+/// A directory that never answers, and says when it was asked.
+#[derive(Debug)]
+struct Silent(tokio::sync::mpsc::UnboundedSender<()>);
+
+impl UserDirectory for Silent {
+    fn email(&self, _: &str) -> BoxFuture<'static, Result<Option<String>, HookError>> {
+        self.0.send(()).unwrap();
+        pending().boxed()
+    }
+}
+
+#[tokio::test]
+async fn h11_an_abort_during_the_address_look_up_sends_nothing() {
+    let server = Server::always(Reply::allow());
+    let (asked, mut hears) = tokio::sync::mpsc::unbounded_channel();
+    let carriers = Carriers { webhook: Some(Arc::new(carrier(&Vars::default()))), ..Carriers::default() };
+    let clock = Arc::new(Clock(Instant::now()));
+    let ports = HookPorts { carriers, directory: Arc::new(Silent(asked)), ..HookPorts::new(clock) };
+    let dispatcher = HookDispatcher::with_ports(ports);
+    let hooks = Hooks::new().webhook("c", HookKind::BeforeToolCall, control(&server.url("/"), json!({})));
+    dispatcher.register(&"op_1".into(), hooks).unwrap();
+    let handle = dispatcher.handle(&Rounds::of("op_1"));
+    let asking = tokio::spawn(async move { before(&handle).await.1 });
+    hears.recv().await.unwrap();
+    asking.abort();
+    assert!(asking.await.unwrap_err().is_cancelled());
+    assert!(server.seen().is_empty());
 }
