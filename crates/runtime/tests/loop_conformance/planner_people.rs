@@ -121,3 +121,24 @@ async fn pln_14_a_decision_about_calls_of_two_turns_is_refused_whole() {
     assert!(matches!(refused, RunError::Store(StoreError::Refused(_))), "{refused}");
     assert_eq!(undecided(&world, &parked.operation).1, ["c1", "c2"]);
 }
+
+#[tokio::test]
+async fn sub_18_the_turn_behind_a_late_result_and_a_deferred_approval_leaves_no_empty_row() {
+    let tools = [Fake::later("slow").into_tool(), Fake::says("pay", "paid").asks().into_tool()];
+    let turns = [calls(&[("c1", "slow", "{}"), ("c2", "pay", "{}")]), says("done")];
+    let world = world(turns).tools(tools).build();
+    let (parked, _) = world.run(&careful()).await;
+    assert_eq!(parked.status, Status::WaitingForAsyncTool);
+    assert_eq!(world.rows(&parked.operation).len(), 3, "nothing is written ahead for what comes");
+
+    world.runtime.complete_call(&parked.operation, &"c1".into(), &jackline_model::ToolRunResult::ok("late")).unwrap();
+    let (asking, _) = world.resume(&parked.operation).await;
+    assert_eq!(asking.status, Status::WaitingForHuman, "the deferred approval is asked before the model");
+    world.decide(&parked.operation, "c2", PostedVerdict::Approve);
+    let (report, _) = world.resume(&parked.operation).await;
+    assert_eq!(report.reason, Some(Reason::Done));
+    let rows = world.store.messages(&parked.operation).unwrap();
+    assert_eq!(rows.iter().map(|row| row.place).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    let expected = ["assistant:  +slow {} +pay {}", "tool ok: late", "tool ok: paid", "assistant: done"];
+    assert_eq!(world.rows(&parked.operation)[2..], expected);
+}

@@ -117,7 +117,7 @@ async fn eng_28_pln_19_an_answer_takes_one_row_however_often_the_model_was_asked
 }
 
 #[tokio::test]
-async fn pln_26_sub_18_the_answer_behind_a_compression_takes_one_row_as_well() {
+async fn pln_26_the_answer_behind_a_compression_takes_one_row_as_well() {
     let mut agent = forgetful(4_000);
     agent.instructions = String::new();
     let long = support::Fake::says("echo", &"x".repeat(3_000)).into_tool();
