@@ -214,7 +214,7 @@ impl<S> Hooks<S> {
 
     /// Tells a program of one event, or asks it about tool calls: see [`CommandConfig`].
     ///
-    /// It is stored with the operation and applies again when that is resumed.
+    /// Its persisted form holds no secret; until a host stores that form, give it again at a resume.
     pub fn command(self, id: impl Into<HookId>, kind: HookKind, config: CommandConfig) -> Hooks<Remote> {
         self.add(Entry::command(id.into(), kind, config))
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use jackline_hooks::{HookDispatcher, Hooks};
+use jackline_hooks::{Carriers, HookDispatcher, HookPorts, Hooks};
 use jackline_model::{
     Content, Lineage, Message, MessageBody, MessageId, OperationId, Origin, ToolCallId, ToolRunResult, UserId,
 };
@@ -316,6 +316,7 @@ pub struct RuntimeBuilder {
     blacklist: Blacklist,
     counter: CounterFor,
     probe: Option<Arc<dyn Probe>>,
+    carriers: Carriers,
     running_max: usize,
 }
 
@@ -386,6 +387,14 @@ impl RuntimeBuilder {
         self
     }
 
+    /// What carries webhooks and command hooks. Without a carrier such a hook fails as if it were
+    /// misconfigured, which for a control means what its `onError` says. Like native handlers these
+    /// hooks are not stored yet: give them again when an operation is resumed.
+    pub fn carriers(mut self, carriers: Carriers) -> Self {
+        self.carriers = carriers;
+        self
+    }
+
     /// Watches transitions and effects.
     pub fn probe(mut self, probe: Arc<dyn Probe>) -> Self {
         self.probe = Some(probe);
@@ -407,7 +416,10 @@ impl RuntimeBuilder {
         let model = self.model.ok_or_else(|| RunError::Setup("a runtime needs a model".to_owned()))?;
         let core = Arc::new_cyclic(|myself| Core {
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
-            dispatcher: HookDispatcher::new(Arc::new(HookTime(Arc::clone(&self.clock)))),
+            dispatcher: HookDispatcher::with_ports(HookPorts {
+                carriers: self.carriers,
+                ..HookPorts::new(Arc::new(HookTime(Arc::clone(&self.clock))))
+            }),
             clock: self.clock,
             stream: Stream::new(),
             ids: self.ids,
@@ -444,6 +456,7 @@ impl Default for RuntimeBuilder {
             blacklist: Blacklist::standard(),
             counter: default_counter(),
             probe: None,
+            carriers: Carriers::default(),
             running_max: RUNNING_MAX,
         }
     }
