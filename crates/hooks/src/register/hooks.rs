@@ -196,7 +196,7 @@ impl<S> Hooks<S> {
 
     /// Tells a webhook of one event, or asks it about tool calls: see [`WebhookConfig`].
     ///
-    /// It is stored with the operation, templates unexpanded, and applies again when that is resumed.
+    /// Its persisted form keeps templates unexpanded; until a host stores that form, give it again at a resume.
     ///
     /// ```
     /// use jackline_hooks::{HookKind, Hooks, WebhookConfig};
