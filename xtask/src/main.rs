@@ -1,11 +1,12 @@
 //! The chores of this workspace: the gate, its repair, and the list of promises kept.
 //!
-//! No chore needs more than the toolchain and the sources. There is no network here.
+//! No chore needs more than the toolchain and the sources, and none uses the network, but for `real-model`.
 
 #![expect(clippy::print_stdout, reason = "a command line tool speaks on stdout")]
 
 mod conformance;
 mod gate;
+mod real_model;
 mod source;
 
 use std::env;
@@ -18,6 +19,7 @@ usage: cargo xtask <command>
   check                            the whole gate; reads only
   fix                              what can be repaired by machine: clippy, then format
   conformance [--json] [--not-yet] every promised behaviour, its state and where it is proven
+  real-model                       an example agent with a small real model; installs packages
 ";
 
 /// The exit code for a command line that says nothing sensible.
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
             Some(options) => conformance::run(&root(), options),
             None => usage(),
         },
+        ["real-model"] => real_model::run(&root()),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             ExitCode::SUCCESS

@@ -107,6 +107,27 @@ impl HookKind {
         }
     }
 
+    /// Whether a hook of this type can have a say.
+    pub fn is_controllable(self) -> bool {
+        match self {
+            Self::BeforeToolCall | Self::AfterToolCall => true,
+            Self::BeforeStep
+            | Self::AfterStep
+            | Self::OnComplete
+            | Self::OnError
+            | Self::OnToolCallError
+            | Self::BeforeHumanIntervention
+            | Self::AfterHumanIntervention
+            | Self::OnStopByHumanIntervention
+            | Self::BeforeCompact
+            | Self::AfterCompact
+            | Self::OnCompactError
+            | Self::BeforeCallAgent
+            | Self::AfterCallAgent
+            | Self::OnCallAgentError => false,
+        }
+    }
+
     /// Whether the run waits until the hooks of this type have answered.
     ///
     /// The other firings go into one ordered queue of the operation, drained before `onComplete`.

@@ -20,6 +20,11 @@ impl KindSet {
         Self(self.0 | other.0)
     }
 
+    /// The type, if there is exactly one.
+    pub(crate) fn only(self) -> Option<HookKind> {
+        HookKind::ALL.into_iter().find(|kind| self == Self::of(*kind))
+    }
+
     /// Whether a type is in it.
     pub(crate) fn contains(self, kind: HookKind) -> bool {
         self.0 & Self::of(kind).0 != 0

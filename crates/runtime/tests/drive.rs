@@ -4,7 +4,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use jackline_hooks::{Decision, HookKind, Hooks, MockAnswer};
+use jackline_hooks::{
+    Carriers, ControlReply, Decision, HookFault, HookKind, Hooks, MockAnswer, WebhookCarrier, WebhookConfig,
+    WebhookRequest,
+};
 use jackline_model::{Content, ModelUsage, Reason, Status, ToolKey, ToolRunResult};
 use jackline_runtime::drive::{Agent, Runtime, Told, VirtualClock};
 use jackline_runtime::journal::{InboxItem, PostedDecision, PostedVerdict};
@@ -212,4 +215,37 @@ async fn a_planner_that_panics_fails_the_run_and_nothing_else() {
     let run = runtime.build().unwrap().start(&agent(), "go", Hooks::new()).unwrap();
     let report = run.wait().await.unwrap();
     assert_eq!((report.reason, report.fault.unwrap().code.as_str()), (Some(Reason::Error), "planner_panicked"));
+}
+
+#[tokio::test]
+async fn a_webhook_that_denies_keeps_the_tool_from_running() {
+    /// Denies whatever it is asked about.
+    #[derive(Debug)]
+    struct Denies;
+
+    impl WebhookCarrier for Denies {
+        fn notify(&self, _: WebhookRequest) -> BoxFuture<'static, Result<(), HookFault>> {
+            Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn ask(&self, _: WebhookRequest) -> BoxFuture<'static, Result<ControlReply, HookFault>> {
+            Box::pin(std::future::ready(Ok(ControlReply::Deny { reason: Some("not today".to_owned()) })))
+        }
+    }
+
+    let mut spec = ToolSpec::new(ToolKey::new("test", "echo"), "Echoes.");
+    spec.simulated = true;
+    let turns = vec![says("", &[("test____echo", r#"{"text":"hi"}"#)]), says("done", &[])];
+    let runtime = Runtime::builder()
+        .model(Turns(Mutex::new(turns.into_iter())))
+        .tools([Arc::new(Echo(spec)) as Arc<dyn Tool>])
+        .carriers(Carriers { webhook: Some(Arc::new(Denies)), ..Carriers::default() })
+        .clock(Arc::new(VirtualClock::starting_at(1_000)))
+        .build()
+        .unwrap();
+    let hooks = Hooks::new().webhook("policy", HookKind::BeforeToolCall, WebhookConfig::control("http://policy/ask"));
+    let run = runtime.start(&agent(), "go", hooks).unwrap();
+    assert_eq!(run.wait().await.unwrap().reason, Some(Reason::Done));
+    let text = format!("{:?}", runtime.store().messages(run.id()).unwrap());
+    assert!(text.contains("not today") && !text.contains("echo: hi"), "{text}");
 }

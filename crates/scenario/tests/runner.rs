@@ -3,7 +3,7 @@
 use jackline_scenario::{Outcome, Scenario, run, run_paths};
 
 async fn outcome(text: &str) -> Outcome {
-    run(&Scenario::parse(text, "a.yaml").unwrap()).await
+    run(&Scenario::parse(text, "a.yaml").expect("the texts of these tests are right")).await
 }
 
 async fn problems(text: &str) -> String {

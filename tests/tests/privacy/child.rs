@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jackline_model::{OperationId, Reason, Status, ToolCallId};
 use jackline_runtime::drive::{Agent, Events, Run, Runtime, install_quiet_panic_hook};
+use jackline_runtime::journal::InboxItem;
 use jackline_store_sqlite::{OpenOptions, SqliteStore};
 
 use crate::job::{self, Case, Job};
@@ -44,11 +45,15 @@ async fn work(place: &Path, job: Job) {
         Some(header) => runtime.resume(&header.id, hooks).unwrap(),
     };
     let mut report = run.wait().await.unwrap();
-    if report.status == Status::WaitingForAsyncTool && job.case == Case::Later {
+    if report.status == Status::WaitingForAsyncTool {
+        if job.case == Case::TooLate {
+            runtime.store().post(run.id(), InboxItem::Stop, 0).unwrap();
+        }
         hand_in(&runtime, run.id(), &secret);
         report = run.wait().await.unwrap();
     }
-    assert_eq!(report.reason, Some(Reason::Done), "{report:?}");
+    let expected = if job.case == Case::TooLate { Reason::Interrupted } else { Reason::Done };
+    assert_eq!(report.reason, Some(expected), "{report:?}");
     tell(&runtime, &run, &mut events);
 }
 

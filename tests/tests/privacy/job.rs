@@ -21,6 +21,8 @@ pub(crate) enum Case {
     Error,
     /// In an answer that is handed in later.
     Later,
+    /// In an answer that is handed in when the run has been stopped.
+    TooLate,
     /// In the text of a panic of the control that judges it.
     ControlPanics,
     /// In the text of a panic of the tool.
@@ -29,6 +31,7 @@ pub(crate) enum Case {
 
 /// What a process does.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each turns one thing on, whatever the others are")]
 pub(crate) struct Job {
     pub(crate) case: Case,
     /// The control lets it pass.
@@ -58,8 +61,16 @@ impl Job {
     }
 }
 
-const CASES: [Case; 7] =
-    [Case::Result, Case::LongResult, Case::Mock, Case::Error, Case::Later, Case::ControlPanics, Case::ToolPanics];
+const CASES: [Case; 8] = [
+    Case::Result,
+    Case::LongResult,
+    Case::Mock,
+    Case::Error,
+    Case::Later,
+    Case::TooLate,
+    Case::ControlPanics,
+    Case::ToolPanics,
+];
 
 /// What the model reads in place of the secret.
 pub(crate) const REASON: &str = "not for you";
@@ -74,11 +85,11 @@ impl Model for Script {
         _sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelFault>> {
         println!("{request:?}");
-        let results = request.history.entries().iter().filter_map(|entry| match &entry.message().body {
+        let mut results = request.history.entries().iter().filter_map(|entry| match &entry.message().body {
             MessageBody::Tool { content, .. } => Some(content.to_string()),
             MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Assistant { .. } => None,
         });
-        let reply = match results.last() {
+        let reply = match results.next_back() {
             Some(result) => ReplyBuilder::default().text(result),
             None => ReplyBuilder::default().call(Some("call_1"), "vault____read", "{}"),
         };
@@ -115,7 +126,7 @@ impl Tool for Vault {
                 Case::Result | Case::ControlPanics => Ok(everywhere(&self.secret).into()),
                 Case::LongResult => Ok(ToolRunResult::ok(format!("{} ", self.secret).repeat(20_000)).into()),
                 Case::Error => Err(ToolError::new(format!("no key for {}", self.secret))),
-                Case::Later => Ok(ToolAnswer::Later),
+                Case::Later | Case::TooLate => Ok(ToolAnswer::Later),
                 Case::ToolPanics => panic!("the vault holds {}", self.secret),
                 Case::Mock => panic!("a mock stands in for the tool"),
             }

@@ -6,6 +6,7 @@
 //! every line of the log.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper of these tests fails the test")]
+#![expect(clippy::print_stdout, reason = "the processes print all that they can, to be searched")]
 
 mod child;
 mod job;
@@ -54,6 +55,11 @@ fn a_denied_error_text_is_nowhere() {
 #[test]
 fn a_denied_answer_that_was_handed_in_is_nowhere() {
     denied_and_nowhere(&ended(&Job::new(Case::Later)), job::REASON);
+}
+
+#[test]
+fn an_answer_that_comes_after_the_stop_is_never_judged_and_nowhere() {
+    denied_and_nowhere(&ended(&Job::new(Case::TooLate)), "The call was aborted");
 }
 
 #[test]

@@ -57,7 +57,8 @@ pub(crate) const SMALL: usize = 200;
 pub(crate) const LARGE: usize = 8_000;
 
 pub(crate) const INSTRUCTIONS: &str = "You are a careful calculator. Use the tool for every sum.";
-pub(crate) const PROMPT: &str = "Add the numbers that I will not tell you, one after the other, then say that it is done.";
+pub(crate) const PROMPT: &str =
+    "Add the numbers that I will not tell you, one after the other, then say that it is done.";
 pub(crate) const ANSWER: &str = "All sums are done. Each was added by the tool, and none of them was wrong.";
 pub(crate) const MODEL: &str = "bench";
 pub(crate) const TOOL_IDENTIFIER: &str = "math";

@@ -25,11 +25,8 @@ pub(crate) struct Server {
 impl Server {
     /// Starts this program again, as the server.
     pub(crate) fn spawn() -> Result<Self, Failed> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .arg(CHILD)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut child =
+            Command::new(std::env::current_exe()?).arg(CHILD).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let life = child.stdin.take();
         let mut address = String::new();
         if let Some(stdout) = child.stdout.take() {

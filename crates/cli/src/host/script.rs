@@ -141,9 +141,13 @@ impl FileScript {
         if asks_for_summary(request) {
             counted.summaries += 1;
             let number = counted.summaries;
-            let text = self.script.summaries.get(number - 1).filter(|text| !text.is_empty());
-            let marked = text.map(|text| format!("{text}\n{MARK}{}]", counted.newest));
-            return (number, Some(Turn { text: Some(marked.unwrap_or_default()), ..Turn::default() }));
+            let newest = counted.newest;
+            let marked = |text: &String| match text.as_str() {
+                "" => String::new(),
+                text => format!("{text}\n{MARK}{newest}]"),
+            };
+            let text = self.script.summaries.get(number - 1).map(marked);
+            return (number, text.map(|text| Turn { text: Some(text), ..Turn::default() }));
         }
         let given = turns_given(request);
         let failures = counted.failures.entry(given).or_default();
@@ -181,15 +185,16 @@ impl Model for FileScript {
         sink: &'a mut dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelFault>> {
         Box::pin(async move {
+            let is_summary = asks_for_summary(&request);
             let (number, turn) = self.next(&request);
-            let Some(turn) = turn else { return Err(exhausted(number)) };
+            let Some(turn) = turn else { return Err(exhausted(if is_summary { "summary" } else { "turn" }, number)) };
             if let Some(delay_ms) = turn.delay_ms {
                 tokio::time::sleep(Duration::from_millis(delay_ms)).await;
             }
             if let Some(failure) = turn.error {
                 return Err(failure.into());
             }
-            if turn.text.as_ref().is_none_or(|text| text.trim().is_empty()) && turn.calls.is_empty() {
+            if !is_summary && turn.text.as_ref().is_none_or(|text| text.trim().is_empty()) && turn.calls.is_empty() {
                 return Err(empty(number));
             }
             if sink.wants_deltas() {
@@ -259,16 +264,16 @@ fn send(text: Option<&str>, mut piece: impl FnMut(&str)) {
 fn empty(number: usize) -> ModelFault {
     let failure = Failure {
         code: "empty_answer".to_owned(),
-        message: format!("turn {number} of the script is empty"),
+        message: format!("the model's answer is empty (turn {number} of the script)"),
         kind: FailureKind::Permanent,
     };
     failure.into()
 }
 
-fn exhausted(number: usize) -> ModelFault {
+fn exhausted(what: &str, number: usize) -> ModelFault {
     let failure = Failure {
         code: "script_exhausted".to_owned(),
-        message: format!("the script has no turn {number}"),
+        message: format!("the script has no {what} {number}"),
         kind: FailureKind::Permanent,
     };
     failure.into()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jackline_hooks::HookKind;
-use jackline_model::{ExitCode, OperationId, ToolCallId};
+use jackline_model::{ExitCode, Fault, OperationId, ToolCallId};
 use jackline_runtime::drive::{Decided, HookReceipt, PendingCallView, Report, StreamEvent, Told};
 
 use super::card::{counted, one_line, seconds, thousands};
@@ -23,6 +23,8 @@ pub(crate) struct Timeline {
     /// Line ends that are written once more text follows.
     held: usize,
     hooks: BTreeMap<HookKind, u32>,
+    /// The newest fault that has its line.
+    fault: Option<Fault>,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,7 @@ impl Timeline {
             open: None,
             held: 0,
             hooks: BTreeMap::new(),
+            fault: None,
         }
     }
 
@@ -58,6 +61,7 @@ impl Timeline {
             Told::ModelError { error } => {
                 let line = format!("✗ the model failed: {}", one_line(&error.to_string(), LINE_CHARS));
                 self.line(event, &paint.bad(&line));
+                self.fault = Some(error.clone());
             }
             Told::ToolStart { call, tool, arguments, .. } => {
                 let shown = one_line(arguments, ARGUMENT_CHARS);
@@ -136,7 +140,7 @@ impl Timeline {
 
     pub(super) fn end(&mut self, totals: &str, report: &Report) {
         self.close_line();
-        if let Some(fault) = &report.fault {
+        if let Some(fault) = report.fault.as_ref().filter(|fault| self.fault.as_ref() != Some(fault)) {
             self.out.line(self.paint.bad(&format!("✗ {}", one_line(&fault.to_string(), LINE_CHARS))));
         }
         let painted = match report.exit_code() {

@@ -10,9 +10,10 @@ use futures_util::poll;
 use super::{AnswerClass, HookClock};
 use crate::register::HookError;
 use crate::register::entry::Answering;
+use crate::{FaultCode, HookFault};
 
 /// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// The handler said so.
     Error(HookError),
@@ -20,19 +21,32 @@ pub(super) enum Failure {
     Panic,
     /// It ran out of time.
     Timeout,
+    /// What is outside the process gave none.
+    Remote(HookFault),
 }
 
 impl Failure {
-    pub(super) fn class(self) -> AnswerClass {
+    pub(super) fn class(&self) -> AnswerClass {
         match self {
             Self::Error(_) => AnswerClass::Error,
             Self::Panic => AnswerClass::Panic,
             Self::Timeout => AnswerClass::Timeout,
+            Self::Remote(fault) if fault.code() == FaultCode::Timeout => AnswerClass::Timeout,
+            Self::Remote(_) => AnswerClass::Error,
         }
     }
 
-    pub(super) fn label(self) -> &'static str {
+    /// Why what is outside the process failed.
+    pub(super) fn fault(&self) -> Option<FaultCode> {
         match self {
+            Self::Remote(fault) => Some(fault.code()),
+            Self::Error(_) | Self::Panic | Self::Timeout => None,
+        }
+    }
+
+    pub(super) fn label(&self) -> &'static str {
+        match self {
+            Self::Remote(fault) => fault.code().as_str(),
             Self::Error(error) => error.label(),
             Self::Panic => "panic",
             Self::Timeout => "timeout",

@@ -7,11 +7,13 @@ use jackline_model::{HookId, OperationId, RawOutput};
 use serde_json::Value;
 
 use super::handle::Bound;
-use super::{Delivery, HookClock, HookHandle, Rounds};
-use crate::register::entry::{Carrier, Entry};
+use super::ports::Ports;
+use super::{Delivery, DispatchMode, HookClock, HookHandle, HookPorts, Rounds};
+use crate::register::entry::Entry;
+use crate::register::store;
 use crate::{
-    AfterVerdict, BeforeToolCallEvent, BeforeVerdict, Event, HookKind, Hooks, RegistrationError, Ruling,
-    ToolCallContext,
+    AfterVerdict, BeforeToolCallEvent, BeforeVerdict, EnvironmentHooks, Event, HookKind, Hooks, RegistrationError,
+    Ruling, ToolCallContext,
 };
 
 /// The hooks of all operations: the one way in which events reach them.
@@ -51,25 +53,37 @@ use crate::{
 #[derive(Debug)]
 pub struct HookDispatcher {
     registered: RwLock<BTreeMap<OperationId, Vec<Arc<Entry>>>>,
-    clock: Arc<dyn HookClock>,
+    ports: Arc<Ports>,
 }
 
 impl HookDispatcher {
-    /// A dispatcher without hooks.
+    /// A dispatcher without hooks, in local mode, without environment hooks and without a way out of the process.
     pub fn new(clock: Arc<dyn HookClock>) -> Self {
-        Self { registered: RwLock::default(), clock }
+        Self::with_ports(HookPorts::new(clock))
+    }
+
+    /// A dispatcher without hooks.
+    pub fn with_ports(ports: HookPorts) -> Self {
+        Self { registered: RwLock::default(), ports: Arc::new(ports.into()) }
     }
 
     /// Adds hooks behind those that the operation has. An empty list changes nothing.
     ///
     /// # Errors
     ///
-    /// [`RegistrationError`] names the first hook that cannot be registered. Nothing was: correct
-    /// that hook and register the list again.
+    /// [`RegistrationError`] names the first hook that cannot be registered, or the variables whose hooks cannot
+    /// be read. Nothing was registered: correct that and register the list again.
     pub fn register(&self, operation: &OperationId, hooks: impl Into<Hooks>) -> Result<(), RegistrationError> {
+        if let Some(environment) = &self.ports.environment {
+            EnvironmentHooks::read(environment.as_ref())?;
+        }
         let hooks = hooks.into();
         hooks.validate()?;
         let entries: Vec<_> = hooks.into_entries().collect();
+        let unasked = entries.iter().find(|entry| entry.is_native_control());
+        if let Some(entry) = unasked.filter(|_| self.ports.mode == DispatchMode::Queue) {
+            return Err(RegistrationError::ControlInQueue { hook: entry.id.clone() });
+        }
         if !entries.is_empty() {
             self.write().entry(operation.clone()).or_default().extend(entries);
         }
@@ -81,7 +95,7 @@ impl HookDispatcher {
         self.write().remove(operation);
     }
 
-    /// Whether the operation has hooks of its own. Inherited ones do not count.
+    /// Whether the operation has hooks of its own. Inherited ones do not count, nor do those of the environment.
     pub fn has_hooks(&self, operation: &OperationId) -> bool {
         self.read().contains_key(operation)
     }
@@ -91,34 +105,72 @@ impl HookDispatcher {
         self.any(operation, |entry| entry.id == *hook)
     }
 
-    /// Whether the operation has a hook of its own for this type.
+    /// Whether an event of this type would reach a hook of the operation, or one of the environment.
+    ///
+    /// True if the environment's hooks cannot be read: the dispatch then says so.
     pub fn can_deliver(&self, operation: &OperationId, kind: HookKind) -> bool {
-        self.any(operation, |entry| entry.kinds.contains(kind))
+        let mode = self.ports.mode;
+        let own = self.any(operation, |entry| entry.kinds.contains(kind) && entry.consumer(mode).is_some());
+        own || self.ports.environment.as_ref().is_some_and(|environment| {
+            match EnvironmentHooks::read(environment.as_ref()) {
+                Ok(hooks) => hooks.is_some_and(|hooks| hooks.events().contains(&kind)),
+                Err(_) => true,
+            }
+        })
     }
 
     /// The hooks of the operation that survive its process, as they are stored: native ones do not.
     ///
-    /// Nothing for an operation without hooks.
+    /// Nothing for an operation without hooks. [`Hooks::stored`] and [`Rounds::with_stored`] take them back.
     pub fn serialized(&self, operation: &OperationId) -> Option<Vec<Value>> {
         let registered = self.read();
         let entries = registered.get(operation)?;
-        Some(entries.iter().filter_map(|entry| stored(entry)).collect())
+        Some(entries.iter().filter_map(|entry| store(entry)).collect())
     }
 
     /// Looks up, once, the hooks that apply to a run. Drivers keep the handle for as long as it runs.
+    ///
+    /// If a stored hook is corrupt, every dispatch of the handle fails, and every ruling denies.
     pub fn handle(&self, rounds: &Rounds) -> HookHandle {
-        let registered = self.read();
-        let of = |operation: &OperationId| registered.get(operation).into_iter().flatten();
-        let bind = |operation: &OperationId, entry: &Arc<Entry>| Bound {
-            operation: operation.clone(),
-            entry: Arc::clone(entry),
+        let found = self.find(rounds);
+        let (hooks, broken) = match found {
+            Ok(hooks) => (hooks, None),
+            Err(error) => (Vec::new(), Some(error.into())),
         };
+        HookHandle::new(hooks, broken, rounds.running().clone(), Arc::clone(&self.ports))
+    }
+
+    fn find(&self, rounds: &Rounds) -> Result<Vec<Bound>, RegistrationError> {
+        let mode = self.ports.mode;
         let mut hooks = Vec::new();
         for ancestor in rounds.ancestors() {
-            hooks.extend(of(ancestor).filter(|entry| entry.inherit).map(|entry| bind(ancestor, entry)));
+            let entries = self.entries(ancestor, rounds)?.into_iter();
+            hooks.extend(entries.filter(|entry| entry.is_inherited(mode)).map(|entry| Bound::new(ancestor, entry)));
         }
-        hooks.extend(of(rounds.running()).map(|entry| bind(rounds.running(), entry)));
-        HookHandle::new(hooks, rounds.running().clone(), Arc::clone(&self.clock))
+        if let Some(asking) = rounds.asking() {
+            let controls = self.entries(asking, rounds)?.into_iter().filter(|entry| entry.is_control());
+            hooks.extend(controls.map(|entry| Bound { speaks_for: true, ..Bound::new(asking, entry) }));
+        }
+        let own = self.entries(rounds.running(), rounds)?.into_iter();
+        hooks.extend(own.map(|entry| Bound::new(rounds.running(), entry)));
+        hooks.retain(|bound| bound.entry.consumer(mode).is_some());
+        count_twins(&mut hooks);
+        Ok(hooks)
+    }
+
+    /// The hooks of one operation: those of this process or those that were stored, whichever count.
+    fn entries(&self, operation: &OperationId, rounds: &Rounds) -> Result<Vec<Arc<Entry>>, RegistrationError> {
+        let registered = self.read().get(operation).cloned();
+        let live = registered.filter(|entries| !entries.is_empty());
+        match (live, rounds.stored(operation), self.ports.mode) {
+            (Some(live), None, DispatchMode::Local | DispatchMode::Queue) => Ok(live),
+            (Some(live), Some(_), DispatchMode::Local) => Ok(live),
+            (None, None, DispatchMode::Local | DispatchMode::Queue) => Ok(Vec::new()),
+            (Some(_), Some(stored), DispatchMode::Queue)
+            | (None, Some(stored), DispatchMode::Local | DispatchMode::Queue) => {
+                Ok(Hooks::new().stored(stored.iter())?.into_entries().collect())
+            }
+        }
     }
 
     /// Looks the hooks up and lets observers hear an event: see [`HookHandle::dispatch`].
@@ -160,8 +212,12 @@ impl HookDispatcher {
     }
 }
 
-fn stored(entry: &Entry) -> Option<Value> {
-    match &entry.carrier {
-        Carrier::Native(_) => None,
+/// Tells equal ids of one operation apart, by their order among what survives the process.
+fn count_twins(hooks: &mut [Bound]) {
+    let mut seen = BTreeMap::<(OperationId, HookId), usize>::new();
+    for bound in hooks.iter_mut().filter(|bound| !bound.entry.is_lost_with_process()) {
+        let count = seen.entry((bound.operation.clone(), bound.entry.id.clone())).or_default();
+        bound.twin = *count;
+        *count += 1;
     }
 }

@@ -7,19 +7,22 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use jackline_model::HookId;
+use serde_json::Value;
 
 use super::answer::{Decision, IntoAnswer, MockAnswer};
-use super::entry::{Entry, HANDLER_TIMEOUT_MAX, Handler, Native, OnError};
+use super::check::{check, is_reserved};
+use super::entry::{Carrier, Entry, Handler, Native, OnError};
 use super::mockable::MockableToolCall;
 use super::registration_error::RegistrationError;
-use super::stage::{Controlling, HasHook, HasTool, Observing, OnTool, Start};
+use super::stage::{Controlling, HasHandler, HasHook, HasTool, Observing, OnTool, Remote, Start};
+use super::stored::restore;
 use crate::event::Pick;
 use crate::kind_set::KindSet;
 use crate::{
     AfterCallAgentEvent, AfterCompactEvent, AfterHumanInterventionEvent, AfterStepEvent, AfterToolCallControl,
     AfterToolCallEvent, BeforeCallAgentEvent, BeforeCompactEvent, BeforeHumanInterventionEvent, BeforeStepEvent,
-    BeforeToolCallEvent, Event, HookKind, Matcher, OnCallAgentErrorEvent, OnCompactErrorEvent, OnCompleteEvent,
-    OnErrorEvent, OnStopByHumanInterventionEvent, OnToolCallErrorEvent,
+    BeforeToolCallEvent, CommandConfig, Event, HookKind, Matcher, OnCallAgentErrorEvent, OnCompactErrorEvent,
+    OnCompleteEvent, OnErrorEvent, OnStopByHumanInterventionEvent, OnToolCallErrorEvent, WebhookConfig,
 };
 
 /// The hooks of one operation, in the order in which they are asked.
@@ -191,19 +194,63 @@ impl<S> Hooks<S> {
         self.restage()
     }
 
+    /// Tells a webhook of one event, or asks it about tool calls: see [`WebhookConfig`].
+    ///
+    /// Its persisted form keeps templates unexpanded; until a host stores that form, give it again at a resume.
+    ///
+    /// ```
+    /// use jackline_hooks::{HookKind, Hooks, WebhookConfig};
+    /// let hooks = Hooks::new()
+    ///     .webhook("policy", HookKind::BeforeToolCall, WebhookConfig::control("https://policy.example.test/check"))
+    ///     .matching("^fs/write");
+    /// assert!(hooks.validate().is_ok());
+    ///
+    /// let wrong = Hooks::new().webhook("done", HookKind::OnComplete, WebhookConfig::new("ftp://example.test"));
+    /// assert!(wrong.validate().unwrap_err().to_string().starts_with("hook `done`: Webhook URL must be HTTP(S)"));
+    /// ```
+    pub fn webhook(self, id: impl Into<HookId>, kind: HookKind, config: WebhookConfig) -> Hooks<Remote> {
+        self.add(Entry::webhook(id.into(), kind, config))
+    }
+
+    /// Tells a program of one event, or asks it about tool calls: see [`CommandConfig`].
+    ///
+    /// Its persisted form holds no secret; until a host stores that form, give it again at a resume.
+    pub fn command(self, id: impl Into<HookId>, kind: HookKind, config: CommandConfig) -> Hooks<Remote> {
+        self.add(Entry::command(id.into(), kind, config))
+    }
+
     /// Whether there is no hook.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The ids of the hooks that may deny, in order. A resumed operation must be given them all.
+    /// The ids of the handlers that may deny, in order. A resumed operation must be given them all.
+    ///
+    /// Webhooks and commands are stored, so nobody needs to give them again.
     pub fn control_ids(&self) -> Vec<HookId> {
-        self.ids_of(Entry::is_control)
+        self.ids_of(Entry::is_native_control)
     }
 
-    /// The ids of the hooks that may mock, in order. A resumed operation must be given them all.
+    /// The ids of the handlers that may mock, in order. A resumed operation must be given them all.
     pub fn mock_ids(&self) -> Vec<HookId> {
-        self.ids_of(Entry::is_mock)
+        self.ids_of(Entry::is_native_mock)
+    }
+
+    /// Adds the hooks that [`HookDispatcher::serialized`](crate::HookDispatcher::serialized) wrote, or that
+    /// a file lists: `{id, type, matcher?, webhook}` or `{id, type, matcher?, command}`, strict.
+    ///
+    /// Entries with a reserved id are dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistrationError`] names the hook, the field and the remedy. A corrupt entry is an error and
+    /// never left out.
+    pub fn stored<'a>(mut self, entries: impl IntoIterator<Item = &'a Value>) -> Result<Hooks, RegistrationError> {
+        for (index, value) in entries.into_iter().enumerate() {
+            let entry = restore(index, value)?;
+            self.entries.extend(Some(entry).filter(|entry| !is_reserved(&entry.id)));
+        }
+        Ok(self.restage())
     }
 
     /// Checks what the builder could not refuse. Registration does so too.
@@ -212,6 +259,7 @@ impl<S> Hooks<S> {
     ///
     /// - [`RegistrationError::Matcher`]: a matcher does not compile. Correct it.
     /// - [`RegistrationError::Timeout`]: a deadline is zero or too long. Change it.
+    /// - [`RegistrationError::Field`]: a rule about a webhook or a command. It names the remedy.
     pub fn validate(&self) -> Result<(), RegistrationError> {
         self.entries.iter().filter(|entry| !is_reserved(&entry.id)).try_for_each(check)
     }
@@ -221,8 +269,12 @@ impl<S> Hooks<S> {
         self.entries.into_iter().filter(|entry| !is_reserved(&entry.id)).map(Arc::new)
     }
 
-    fn push<T>(mut self, id: HookId, kinds: KindSet, native: Native) -> Hooks<T> {
-        self.entries.push(Entry::new(id, kinds, native));
+    fn push<T>(self, id: HookId, kinds: KindSet, native: Native) -> Hooks<T> {
+        self.add(Entry::new(id, kinds, native))
+    }
+
+    fn add<T>(mut self, entry: Entry) -> Hooks<T> {
+        self.entries.push(entry);
         self.restage()
     }
 
@@ -239,15 +291,15 @@ impl<S> Hooks<S> {
 impl<S: HasHook> Hooks<S> {
     /// How long the last hook may take. Default: [`HANDLER_TIMEOUT`](crate::HANDLER_TIMEOUT).
     pub fn timeout(self, timeout: Duration) -> Self {
-        self.with_last(|entry| entry.timeout = timeout)
+        self.with_last(|entry| entry.set_timeout(timeout))
     }
 
     /// Whether the last hook also applies to the operation's children.
     ///
-    /// Default: controls and mocks do, so that a policy cannot be escaped by calling an agent;
-    /// observers do not.
+    /// Default: controls and mocks in this process or by command do, so that a policy cannot be escaped
+    /// by calling an agent; observers and webhooks do not.
     pub fn inherit(self, inherit: bool) -> Self {
-        self.with_last(|entry| entry.inherit = inherit)
+        self.with_last(|entry| entry.set_inherit(inherit))
     }
 
     fn with_last(mut self, change: impl FnOnce(&mut Entry)) -> Self {
@@ -274,8 +326,40 @@ impl Hooks<Controlling> {
     }
 }
 
+impl<S: HasHandler> Hooks<S> {
+    /// Gives the last hook a webhook, which stands in for its handler in queue mode.
+    ///
+    /// In local mode the handler is called and the webhook is not; in queue mode it is the other way
+    /// round. Only the webhook survives the process.
+    ///
+    /// ```
+    /// use jackline_hooks::{Hooks, WebhookConfig};
+    /// let hooks = Hooks::new()
+    ///     .on_complete("done", |end| async move { println!("{}", end.end.steps) })
+    ///     .with_webhook(WebhookConfig::new("https://example.test/done"));
+    /// assert!(hooks.validate().is_ok());
+    ///
+    /// let control = Hooks::new()
+    ///     .after_tool_call("log", |_call| async {})
+    ///     .with_webhook(WebhookConfig::control("https://example.test/policy"));
+    /// assert!(control.validate().unwrap_err().to_string().contains("Control hooks cannot have a handler"));
+    /// ```
+    pub fn with_webhook(self, config: WebhookConfig) -> Self {
+        self.with_last(|entry| match &mut entry.carrier {
+            Carrier::Native(_, webhook) => *webhook = Some(Arc::new(config)),
+            Carrier::Webhook(_) | Carrier::Command(_) => {}
+        })
+    }
+}
+
 impl From<Hooks<Observing>> for Hooks {
     fn from(hooks: Hooks<Observing>) -> Self {
+        hooks.restage()
+    }
+}
+
+impl From<Hooks<Remote>> for Hooks {
+    fn from(hooks: Hooks<Remote>) -> Self {
         hooks.restage()
     }
 }
@@ -305,20 +389,3 @@ where
         None => std::future::ready(Ok(())).boxed(),
     })
 }
-
-fn check(entry: &Entry) -> Result<(), RegistrationError> {
-    if let Some(Err(error)) = &entry.matcher {
-        return Err(RegistrationError::Matcher { hook: entry.id.clone(), cause: error.clone() });
-    }
-    if entry.timeout.is_zero() || entry.timeout > HANDLER_TIMEOUT_MAX {
-        return Err(RegistrationError::Timeout { hook: entry.id.clone() });
-    }
-    Ok(())
-}
-
-fn is_reserved(id: &HookId) -> bool {
-    id.as_str().starts_with(RESERVED_PREFIX)
-}
-
-/// Hooks from the environment have such ids, and no caller may pass for one.
-const RESERVED_PREFIX: &str = "server-env-webhook:";

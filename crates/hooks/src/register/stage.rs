@@ -16,12 +16,23 @@ pub enum OnTool {}
 #[derive(Clone, Copy, Debug)]
 pub enum Controlling {}
 
+/// The last hook is a webhook or a command. Whether it may have a matcher depends on its event.
+#[derive(Clone, Copy, Debug)]
+pub enum Remote {}
+
 /// There is a last hook: it has a deadline and can be inherited.
 pub trait HasHook: sealed::Sealed {}
 
 /// The last hook is about tools: it can have a matcher.
 pub trait HasTool: HasHook {}
 
+/// The last hook is a handler that cannot deny: it can have a webhook, too.
+pub trait HasHandler: HasHook {}
+
+impl HasHandler for Observing {}
+impl HasHandler for OnTool {}
+impl HasHook for Remote {}
+impl HasTool for Remote {}
 impl HasHook for Observing {}
 impl HasHook for OnTool {}
 impl HasHook for Controlling {}
@@ -30,6 +41,7 @@ impl HasTool for Controlling {}
 
 mod sealed {
     pub trait Sealed {}
+    impl Sealed for super::Remote {}
     impl Sealed for super::Observing {}
     impl Sealed for super::OnTool {}
     impl Sealed for super::Controlling {}

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use jackline_hooks::ToolCalling;
 use jackline_model::{Content, Fault, Message, MessageBody, ModelUsage, Reason, Status};
 
 use serde_json::Value;
 
 use super::conversation::message_id;
 use super::core::RunError;
+use super::facts::calling;
 use super::operation::{Done, Operation};
 use super::perform::pending_views;
 use super::stream::{Report, Told};
@@ -81,7 +81,7 @@ impl Operation {
             aborted: reply.finish == FinishReason::Abort,
             unresolved: turn.unresolved,
         };
-        self.note_reply(&message, &turn, reply.usage);
+        self.note_reply(&message, reply.usage);
         self.turn = Arc::new(turn);
         self.calls.clear();
         self.pending.rows.push(Row::Message(PlacedMessage { place, message: message.clone() }));
@@ -89,17 +89,13 @@ impl Operation {
         self.take(What::ModelReplied(id, facts))
     }
 
-    fn note_reply(&mut self, message: &Message, turn: &Turn, usage: Option<ModelUsage>) {
+    fn note_reply(&mut self, message: &Message, usage: Option<ModelUsage>) {
         let MessageBody::Assistant { content, reasoning, tool_calls } = &message.body else { return };
         let text = content.text();
         self.tell(|| Told::ModelEnd { content: text.clone(), calls: tool_calls.len(), usage });
         self.steps.content = Some(text);
         self.steps.reasoning = reasoning.as_ref().map(|text| text.to_string());
-        let calling = turn
-            .calls
-            .iter()
-            .map(|call| ToolCalling { key: call.call.key.clone(), arguments: call.call.arguments.to_string() });
-        self.steps.calling = calling.collect();
+        self.steps.calling = calling(tool_calls);
         self.steps.asked_calls += tool_calls.len() as u64;
         if let Some(usage) = usage {
             self.steps.has_usage = true;
@@ -136,7 +132,7 @@ impl Operation {
         let setup = &self.setup;
         let settings = &setup.agent.compression;
         let menu = if self.machine.shared().force_finish { &setup.no_tools } else { &setup.menu };
-        let measure = self.conversation.measure(settings, menu, setup.counter.as_ref());
+        let measure = self.conversation.measure(settings, menu, setup.counter.as_ref(), true);
         let mut fault = overflow_fault(measure.tokens, settings, measure.has_summary);
         if !settings.exceeds(measure.tokens, measure.has_summary) {
             // The provider's window is smaller than we know, or it counts otherwise: its words say more.
@@ -270,7 +266,11 @@ impl Operation {
                     self.tell(|| Told::CompactionStart { messages, tokens });
                 }
             }
-            StateKind::Finished => self.finished(),
+            StateKind::Finished => {
+                self.finished();
+                // What lies there still is dropped: an answer that nobody will judge must not stay.
+                self.inbox_changed = true;
+            }
             // What did not fit before may fit now.
             StateKind::WaitingForHuman | StateKind::WaitingForAsyncTool => self.inbox_changed = true,
             StateKind::Idle
@@ -315,11 +315,11 @@ impl Operation {
         {
             self.pending.posts.push((parent, InboxItem::ChildEnded { child: self.id().clone(), call }));
         }
-        self.tell(|| Told::OperationEnd {
+        self.last_word = Some(Told::OperationEnd {
             status: report.status,
             reason: report.reason.unwrap_or(Reason::Error),
-            answer: report.answer.clone(),
-            error: report.fault.clone(),
+            answer: report.answer,
+            error: report.fault,
             totals: report.totals,
             resumable: report.resumable,
         });

@@ -1,5 +1,6 @@
-//! Starting sub-agents.
+//! Starting sub-agents, and noticing those that nobody waits for any more.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jackline_model::{Lineage, OperationId, ThreadId};
@@ -11,7 +12,7 @@ use super::operation::Operation;
 use super::runtime::first_messages;
 use super::turn::TurnCall;
 use crate::journal::{NewOperation, StoreError};
-use crate::machine::Ordinal;
+use crate::machine::{EffectId, Input, Machine, Moved, Ordinal, Place, Unit, What};
 
 /// Whether the sub-agent of a call exists already.
 pub(crate) fn exists(parent: &Operation, ordinal: Ordinal) -> Result<bool, RunError> {
@@ -70,6 +71,42 @@ pub(crate) fn start(
         return Ok(Err(error.to_string()));
     }
     Ok(Ok(id))
+}
+
+/// Hands an input to the machine. A parked call that it begins to refuse leaves a sub-agent behind
+/// for which nobody waits any more: it is noted, to be stopped.
+pub(crate) fn handle_noting_abandoned(
+    machine: &mut Machine,
+    input: Input,
+    abandoned: &mut BTreeMap<Ordinal, OperationId>,
+) -> Result<Moved, RunError> {
+    let mut children = parked_children(machine);
+    // A sub-agent whose start is refused at once was never seen parked.
+    if let What::ChildStarted(EffectId { unit: Unit::Call(call), .. }, child) = &input.what {
+        children.push((*call, child.clone()));
+    }
+    let moved = machine.handle(input).map_err(|fault| RunError::Machine(Box::new(fault)))?;
+    let is_refused =
+        |call: Ordinal| machine.shared().calls.slot(call).is_some_and(|slot| slot.place == Place::Refusing);
+    abandoned.extend(children.into_iter().filter(|(call, _)| is_refused(*call)));
+    Ok(moved)
+}
+
+fn parked_children(machine: &Machine) -> Vec<(Ordinal, OperationId)> {
+    let slots = (1..).zip(machine.shared().calls.slots());
+    slots
+        .filter_map(|(call, slot)| match &slot.place {
+            Place::Parked { child } => Some((call, child.clone()?)),
+            Place::Open
+            | Place::Queued
+            | Place::Clearing
+            | Place::Running
+            | Place::Refusing
+            | Place::AwaitingHuman
+            | Place::Judging
+            | Place::Settled => None,
+        })
+        .collect()
 }
 
 /// The same for every start of the same call, in any process: a start that is repeated after a

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackline_model::{Content, Fault, Message, MessageBody, MessageId};
+use jackline_model::{Content, Fault, Message, MessageBody, MessageId, ToolRunResult};
 
 use crate::compress::{
     Entry, FoldPlan, Sizing, ThresholdSettings, entries_of, overflow_fault, select_fold, tail_budget,
@@ -100,6 +100,12 @@ impl Conversation {
         newest.find(|(_, message)| matches!(message.body, MessageBody::Assistant { .. }))
     }
 
+    /// The published result in this row.
+    pub(crate) fn result(&self, row: &MessageId) -> Option<ToolRunResult> {
+        let mut newest = self.history.entries().iter().rev().map(|entry| entry.message());
+        newest.find(|message| message.id == *row)?.body.tool_result()
+    }
+
     /// Whether the history is too long and could be folded. Tokens are counted only when the bytes
     /// do not settle it: a text never has more tokens than bytes.
     pub(crate) fn compaction_need(
@@ -111,7 +117,7 @@ impl Conversation {
         if settings.size_bytes(self.bytes_bound(menu), self.has_summary()) == Sizing::Fits {
             return None;
         }
-        let measure = self.measure(settings, menu, counter);
+        let measure = self.measure(settings, menu, counter, false);
         settings.exceeds(measure.tokens, measure.has_summary).then_some(measure.need)?
     }
 
@@ -127,20 +133,22 @@ impl Conversation {
         if self.bytes_bound(menu) <= window {
             return None;
         }
-        let measure = self.measure(settings, menu, counter);
+        let measure = self.measure(settings, menu, counter, false);
         let is_hopeless = measure.tokens > window && measure.need.is_none();
         is_hopeless.then(|| overflow_fault(measure.tokens, settings, measure.has_summary))
     }
 
-    /// How long the history is, with the tools, and what of it could be folded.
+    /// How long the history is, with the tools, and what of it could be folded: `all` but the latest
+    /// request, or all but the end.
     pub(crate) fn measure(
         &mut self,
         settings: &ThresholdSettings,
         menu: &ToolMenu,
         counter: &dyn TokenCounter,
+        all: bool,
     ) -> Measure {
         let tokens = self.count(counter) + count_tools(counter, menu.tools());
-        let plan = self.fold_plan(settings, counter, false).filter(|_| settings.enabled);
+        let plan = self.fold_plan(settings, counter, all).filter(|_| settings.enabled);
         let need = plan.map(|plan| {
             let user_kept = plan.keep.iter().any(|kept| self.is_user(*kept));
             let messages = plan.fold.len() + usize::from(!user_kept);
@@ -193,7 +201,7 @@ impl Conversation {
         self.insert(first, summary, true);
     }
 
-    fn has_summary(&self) -> bool {
+    pub(crate) fn has_summary(&self) -> bool {
         self.facts.iter().any(|facts| facts.is_summary)
     }
 

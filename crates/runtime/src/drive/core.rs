@@ -309,15 +309,19 @@ impl Core {
             let below = live.iter().filter(|(_, live)| live.ancestors.last() == Some(parent));
             below.map(|(id, _)| id.clone()).collect()
         };
-        for child in children {
-            match self.store.post(&child, InboxItem::Stop, self.clock.now_ms()) {
-                Ok(_) => self.wake(&child)?,
-                // It has ended already.
-                Err(StoreError::Refused(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+        children.iter().try_for_each(|child| self.stop_child(child, Vec::new()))
+    }
+
+    /// Stops one sub-agent. With its `ancestors` it is launched if it does not run: only running can
+    /// it end.
+    pub(crate) fn stop_child(&self, child: &OperationId, ancestors: Vec<OperationId>) -> Result<(), RunError> {
+        match self.store.post(child, InboxItem::Stop, self.clock.now_ms()) {
+            Ok(_) if ancestors.is_empty() => self.wake(child),
+            Ok(_) => self.launch(child, ancestors, Purpose::Continue, None),
+            // It has ended already.
+            Err(StoreError::Refused(_)) => Ok(()),
+            Err(error) => Err(error.into()),
         }
-        Ok(())
     }
 
     /// Somebody holds a handle from now on.

@@ -8,7 +8,8 @@ use jackline_hooks::{
     ToolCallContext, ToolCalling, ToolOutcome, instruction_excerpt, last_content_excerpt, summary_excerpt,
 };
 use jackline_model::{
-    AgentId, Content, MessageBody, MessageId, NanoDollars, OperationId, Reason, ThreadId, ToolKey, ToolRunResult,
+    AgentId, Content, MessageBody, MessageId, NanoDollars, OperationId, Reason, ThreadId, ToolCall, ToolKey,
+    ToolRunResult,
 };
 use serde_json::{Map, Value};
 
@@ -22,6 +23,7 @@ use crate::machine::{Ending, Firing, HumanAction, Ordinal, Shared, StepSummary};
 pub(crate) struct RunFacts {
     pub(crate) header: Header,
     agent_id: AgentId,
+    source_message_id: MessageId,
 }
 
 /// What the steps so far have left behind, for the events that look back.
@@ -41,6 +43,36 @@ pub(crate) struct StepFacts {
 }
 
 impl StepFacts {
+    /// What a stored operation has left behind. Only what the open step has cost is not known any more.
+    pub(crate) fn restore(shared: &Shared, turn: &Turn, conversation: &Conversation, asked_calls: u64) -> Self {
+        let mut facts = Self { asked_calls, ..Self::default() };
+        let entries = conversation.history().entries().iter().rev();
+        let mut answers = entries.filter_map(|entry| match &entry.message().body {
+            MessageBody::Assistant { content, reasoning, tool_calls } => Some((content.text(), reasoning, tool_calls)),
+            MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Tool { .. } => None,
+        });
+        if shared.called_model
+            && let Some((content, reasoning, calls)) = answers.next()
+        {
+            facts.content = Some(content);
+            facts.reasoning = reasoning.as_ref().map(|text| text.to_string());
+            facts.calling = calling(calls);
+        }
+        for (content, _, calls) in answers {
+            facts.last_content.get_or_insert_with(|| last_content_excerpt(&content));
+            if !calls.is_empty() {
+                facts.last_calling = calling(calls);
+                break;
+            }
+        }
+        if shared.ran_tools {
+            let rows = turn.calls.iter();
+            let settled = rows.filter_map(|call| Some((call.call.key.clone(), conversation.result(&call.row)?)));
+            facts.results = settled.collect();
+        }
+        facts
+    }
+
     /// Forgets the step, remembers what later steps look back to.
     pub(crate) fn next_step(&mut self) {
         if let Some(content) = self.content.take() {
@@ -67,9 +99,11 @@ pub(crate) struct Sight<'a> {
 }
 
 impl RunFacts {
-    pub(crate) fn new(header: Header) -> Self {
+    /// `prompt` is the message that started the run, unless its origin names another.
+    pub(crate) fn new(header: Header, prompt: MessageId) -> Self {
         let agent_id = header.origin.agent_id.clone().unwrap_or_else(|| AgentId::from(&*header.agent));
-        Self { header, agent_id }
+        let source_message_id = header.origin.source_message_id.clone().unwrap_or(prompt);
+        Self { header, agent_id, source_message_id }
     }
 
     /// The operation.
@@ -102,7 +136,7 @@ impl RunFacts {
         context.group_id = header.origin.group_id.clone();
         context.parent_operation_id = header.lineage.parent_operation_id.clone();
         context.session_id = header.origin.session_id.clone();
-        context.source_message_id = header.origin.source_message_id.clone();
+        context.source_message_id = Some(self.source_message_id.clone());
         context.task_id = header.origin.task_id.clone();
         context.thread_id = self.thread();
         context.topic_id = header.origin.topic_id.clone();
@@ -146,7 +180,7 @@ impl RunFacts {
             task_id: header.origin.task_id.clone(),
             workspace_id: header.origin.workspace_id.clone(),
             document_id: header.origin.document_id.clone(),
-            source_message_id: header.origin.source_message_id.clone(),
+            source_message_id: Some(self.source_message_id.clone()),
             tool_message_id: None,
             parent_operation_id: header.lineage.parent_operation_id.clone(),
             tool_source: spec.map(|spec| spec.source),
@@ -255,10 +289,7 @@ impl Sight<'_> {
 
     /// The published result of a call, from its row: all that anybody may see of it.
     fn result(&self, call: Ordinal) -> Option<ToolRunResult> {
-        let call = self.turn.call(call)?;
-        let entries = self.conversation.history().entries();
-        let message = entries.iter().rev().map(|entry| entry.message()).find(|message| message.id == call.row)?;
-        let mut result = message.body.tool_result()?;
+        let mut result = self.conversation.result(&self.turn.call(call)?.row)?;
         result.execution_time.get_or_insert(0);
         Some(result)
     }
@@ -266,16 +297,18 @@ impl Sight<'_> {
     fn after_step(&self, summary: StepSummary) -> AfterStepEvent {
         let (steps, shared) = (self.steps, self.shared);
         let totals = &shared.totals;
+        // Results that were awaited between two steps belong to neither.
+        let is_llm = !summary.ran_tools;
         AfterStepEvent {
             run: self.run.context(),
             step_index: shared.step,
             steps: shared.steps_done,
-            step_type: if summary.ran_tools { StepType::CallTool } else { StepType::CallLlm },
+            step_type: if is_llm { StepType::CallLlm } else { StepType::CallTool },
             step_label: None,
-            content: steps.content.clone().filter(|content| !content.is_empty()),
-            reasoning: steps.reasoning.clone().filter(|reasoning| !reasoning.is_empty()),
-            tools_calling: steps.calling.clone(),
-            tools_result: steps.results.iter().map(outcome).collect(),
+            content: steps.content.clone().filter(|content| is_llm && !content.is_empty()),
+            reasoning: steps.reasoning.clone().filter(|reasoning| is_llm && !reasoning.is_empty()),
+            tools_calling: if is_llm { steps.calling.clone() } else { Vec::new() },
+            tools_result: if is_llm { Vec::new() } else { steps.results.iter().map(outcome).collect() },
             should_continue: summary.should_continue,
             status: summary.status,
             execution_time_ms: shared.now.saturating_sub(shared.opened_at),
@@ -341,6 +374,11 @@ impl Sight<'_> {
         let value = self.turn.call(call).and_then(|call| call.arguments.get(name));
         value.and_then(Value::as_str).unwrap_or_default().to_owned()
     }
+}
+
+/// Calls, as events show them.
+pub(crate) fn calling(calls: &[ToolCall]) -> Vec<ToolCalling> {
+    calls.iter().map(|call| ToolCalling { key: call.key.clone(), arguments: call.arguments.to_string() }).collect()
 }
 
 fn outcome((key, result): &(ToolKey, ToolRunResult)) -> ToolOutcome {

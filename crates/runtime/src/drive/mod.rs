@@ -6,6 +6,7 @@
 
 mod absorb;
 mod agent;
+mod ask;
 mod check;
 mod child;
 mod clock;

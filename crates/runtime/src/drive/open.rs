@@ -5,19 +5,21 @@ use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
 use jackline_hooks::Rounds;
-use jackline_model::{MessageBody, OperationId, ToolCall, ToolKey};
+use jackline_model::{MessageBody, OperationId, Reason, ToolCall, ToolKey};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
+use super::child;
 use super::conversation::Conversation;
 use super::core::{Core, Mailbox, Purpose, RunError};
 use super::facts::{RunFacts, StepFacts};
 use super::operation::Operation;
 use super::pending::Pending;
+use super::runtime::prompt_id;
 use super::stream::Told;
 use super::turn::Turn;
-use crate::journal::{InboxItem, Loaded, decode};
-use crate::machine::{Boundary, Input, Machine, MachineFault, Place, Route, StateKind, What};
+use crate::journal::{Fence, InboxItem, Loaded, StoredMessage, decode};
+use crate::machine::{Boundary, Input, Machine, Ordinal, Place, Route, State, StateKind, What};
 
 impl Operation {
     /// Takes ownership, reads the journal back, and begins or goes on.
@@ -29,23 +31,42 @@ impl Operation {
         mailbox: Arc<Mailbox>,
     ) -> Result<Self, RunError> {
         let fence = core.store.claim(id)?;
+        let opened = Self::open_owned(core, id, rounds, purpose, mailbox, fence);
+        if opened.is_err() {
+            // What kept it from being opened says more than a release that fails as well.
+            let _ = core.store.release(id, fence);
+        }
+        opened
+    }
+
+    fn open_owned(
+        core: &Arc<Core>,
+        id: &OperationId,
+        rounds: &Rounds,
+        purpose: Purpose,
+        mailbox: Arc<Mailbox>,
+        fence: Fence,
+    ) -> Result<Self, RunError> {
         let loaded = core.store.load(id)?;
-        let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
-        let setup = core.setup(agent, &loaded.header.config_hash)?;
-        let machine = replay(&setup.agent, &loaded)?;
-        let counts = counts(&loaded);
+        let setup = core.setup(agent_of(&loaded)?, &loaded.header.config_hash)?;
+        let (machine, abandoned) = replay(&setup.agent, &loaded)?;
+        let mut counts = counts(&loaded.messages);
         let mut conversation = Conversation::restore(loaded.messages, loaded.next_place);
+        if conversation.has_summary() {
+            counts = self::counts(&core.store.messages(id)?);
+        }
         let turn = open_turn(&machine, &mut conversation, &setup, &counts);
+        let steps = StepFacts::restore(machine.shared(), &turn, &conversation, counts.values().sum());
         let mut operation = Self {
             core: Arc::clone(core),
-            run: Arc::new(RunFacts::new(loaded.header)),
+            run: Arc::new(RunFacts::new(loaded.header, prompt_id(&setup.agent))),
             setup,
             hooks: core.dispatcher.handle(rounds),
             machine,
             conversation,
             turn: Arc::new(turn),
             counts,
-            steps: StepFacts::default(),
+            steps,
             approval: loaded.approval,
             fence,
             mailbox,
@@ -57,8 +78,10 @@ impl Operation {
             notice_under_way: false,
             cancel: CancellationToken::new(),
             notice_cancel: CancellationToken::new(),
+            abandoned,
             claimed: BTreeMap::new(),
             inbox_changed: true,
+            last_word: None,
         };
         operation.begin(purpose)?;
         operation.launch_children()?;
@@ -84,11 +107,7 @@ impl Operation {
             // Stopped before it began: the inbox is taken first thing, and there will be no step.
             StateKind::Idle if self.is_stopped()? => Ok(()),
             StateKind::Idle => self.take(What::BeginRequested),
-            StateKind::Finished
-                if purpose == Purpose::Resume && self.ending().is_some_and(|ending| ending.resumable) =>
-            {
-                self.take(What::ResumeRequested)
-            }
+            StateKind::Finished if purpose == Purpose::Resume => self.begin_anew(),
             StateKind::Finished
             | StateKind::OpeningStep
             | StateKind::Planning
@@ -106,6 +125,16 @@ impl Operation {
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => Ok(()),
+        }
+    }
+
+    /// A new episode. What ended for good, as after a rejection, stays as it is.
+    fn begin_anew(&mut self) -> Result<(), RunError> {
+        match self.ending() {
+            Some(ending) if !ending.resumable => {
+                Err(RunError::NotResumable { operation: self.id().clone(), reason: ending.reason })
+            }
+            Some(_) | None => self.take(What::ResumeRequested),
         }
     }
 
@@ -141,16 +170,41 @@ impl Operation {
     }
 }
 
-/// Whether an operation has ended and everybody has been told. One whose end is written down may
-/// still have hooks to ask, if its process died in between.
-pub(crate) fn has_finished(core: &Core, id: &OperationId) -> Result<bool, RunError> {
+/// Why an operation has ended, if that is told and cannot be gone on with. The end is stored before
+/// its hooks are asked: a process that died in between leaves something to do.
+pub(crate) fn over_for_good(core: &Core, id: &OperationId) -> Result<Option<Reason>, RunError> {
     let loaded = core.store.load(id)?;
-    let agent: Agent = serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))?;
-    Ok(replay(&agent, &loaded)?.state().kind() == StateKind::Finished)
+    let (machine, _) = replay(&agent_of(&loaded)?, &loaded)?;
+    Ok(match machine.state() {
+        State::Finished(ending) if !ending.resumable => Some(ending.reason),
+        State::Finished(_)
+        | State::Idle
+        | State::OpeningStep
+        | State::Planning
+        | State::CallingModel { .. }
+        | State::WaitingToRetry { .. }
+        | State::RunningCalls
+        | State::AskingHuman
+        | State::AnnouncingCompaction(_)
+        | State::Summarizing(_)
+        | State::ClosingCompaction { .. }
+        | State::ClosingStep(_)
+        | State::WaitingForHuman
+        | State::WaitingForAsyncTool
+        | State::Draining { .. }
+        | State::Completing(_)
+        | State::ReportingError(_)
+        | State::Failed => None,
+    })
 }
 
-/// The machine as the journal leaves it: the last boundary and what came after.
-fn replay(agent: &Agent, loaded: &Loaded) -> Result<Machine, RunError> {
+fn agent_of(loaded: &Loaded) -> Result<Agent, RunError> {
+    serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))
+}
+
+/// The machine as the journal leaves it: the last boundary and what came after. With the sub-agents
+/// of calls that were being refused.
+fn replay(agent: &Agent, loaded: &Loaded) -> Result<(Machine, BTreeMap<Ordinal, OperationId>), RunError> {
     let mut inputs: Vec<(Input, Option<Boundary>)> = Vec::new();
     for record in &loaded.records {
         inputs.extend(decode(record).map_err(|error| RunError::Journal(error.to_string()))?);
@@ -161,16 +215,18 @@ fn replay(agent: &Agent, loaded: &Loaded) -> Result<Machine, RunError> {
         Some(boundary) => Machine::restore(agent.settings(), boundary),
         None => Machine::new(agent.settings()),
     };
+    let mut abandoned = BTreeMap::new();
     for (input, _) in rest {
-        machine.handle(input).map_err(|fault: MachineFault| RunError::Machine(Box::new(fault)))?;
+        child::handle_noting_abandoned(&mut machine, input, &mut abandoned)?;
     }
     machine.reopen();
-    Ok(machine)
+    Ok((machine, abandoned))
 }
 
-fn counts(loaded: &Loaded) -> BTreeMap<ToolKey, u64> {
+/// How often each tool was called. Folded turns count too.
+fn counts(messages: &[StoredMessage]) -> BTreeMap<ToolKey, u64> {
     let mut counts = BTreeMap::new();
-    for stored in &loaded.messages {
+    for stored in messages {
         for call in calls_of(&stored.message.body) {
             *counts.entry(call.key.clone()).or_default() += 1;
         }

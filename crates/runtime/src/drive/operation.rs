@@ -3,11 +3,12 @@
 //! It decides nothing. The order is always the same: `handle`, then the journal, then the effects.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use jackline_hooks::{Delivery, Event, HookHandle, HookKind};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
@@ -21,7 +22,7 @@ use super::setup::Setup;
 use super::stream::{Report, Told};
 use super::turn::Turn;
 use super::unit::SettledCall;
-use super::{summarize, unit};
+use super::{child, summarize, unit};
 use crate::journal::{Approval, Fence, InboxId};
 use crate::llm::{ModelFault, ModelReply};
 use crate::machine::{
@@ -52,9 +53,13 @@ pub(crate) struct Operation {
     pub(crate) cancel: CancellationToken,
     /// Cancels deliveries that the run does not wait for: once, at the very end.
     pub(crate) notice_cancel: CancellationToken,
+    /// Sub-agents whose calls are being refused: they are stopped when that is performed.
+    pub(crate) abandoned: BTreeMap<Ordinal, OperationId>,
     /// Inbox items that a later record uses up.
     pub(crate) claimed: BTreeMap<Ordinal, InboxId>,
     pub(crate) inbox_changed: bool,
+    /// The end, to be told once it is stored.
+    pub(crate) last_word: Option<Told>,
 }
 
 /// A firing that waits for its delivery. Its event was built when it fired: later the turn, the step
@@ -87,7 +92,8 @@ impl Operation {
     /// Runs until the operation has ended or waits for somebody outside. Says when it wants to be
     /// woken, if at all.
     pub(crate) async fn drive(mut self) -> Result<(Report, Option<u64>), RunError> {
-        let result = self.drive_to_rest().await;
+        let driven = AssertUnwindSafe(self.drive_to_rest()).catch_unwind().await;
+        let result = driven.unwrap_or(Err(RunError::Panicked));
         // Whatever happened, what is under way ends with us.
         self.cancel.cancel();
         self.core.store.release(self.id(), self.fence).or_else(|error| match &result {
@@ -171,6 +177,9 @@ impl Operation {
     async fn rest(&mut self) -> Result<(), RunError> {
         let store = self.core.store.as_ref();
         self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
+        if let Some(end) = self.last_word.take() {
+            self.tell(|| end);
+        }
         let status = self.machine.state().status();
         if !status.is_terminal() {
             self.tell(|| Told::Parked { status });
@@ -189,7 +198,7 @@ impl Operation {
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
         let from = self.machine.state().kind();
-        let moved = self.machine.handle(input.clone()).map_err(|fault| RunError::Machine(Box::new(fault)))?;
+        let moved = child::handle_noting_abandoned(&mut self.machine, input.clone(), &mut self.abandoned)?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
             let boundary = self.machine.boundary();

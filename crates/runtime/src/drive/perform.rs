@@ -10,6 +10,7 @@ use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunRes
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
 
+use super::ask::ask;
 use super::core::RunError;
 use super::facts::Sight;
 use super::operation::{Done, Notice, Operation};
@@ -20,8 +21,8 @@ use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
-    State, StateKind, is_notice,
+    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, State, StateKind,
+    is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -59,6 +60,9 @@ impl Operation {
             Effect::Judge(call) => self.judge(id, call)?,
             Effect::Refuse(call, refusal) => {
                 self.calls.remove(&call);
+                if let Some(child) = self.abandoned.remove(&call) {
+                    self.core.stop_child(&child, self.ancestors())?;
+                }
                 self.start_unit(id, call, move |unit| std::future::ready(Ok(unit.refuse(&refusal))).boxed());
             }
             Effect::StartChild(call) => self.start_child(id, call)?,
@@ -239,7 +243,7 @@ impl Operation {
             step: self.step(),
             clock: Arc::clone(&self.core.clock),
         };
-        let ask = async move {
+        let work = async move {
             let _hold = hold;
             let request = ModelRequest {
                 model: &setup.agent.model,
@@ -252,13 +256,13 @@ impl Operation {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Done::ModelFailed(id, Box::new(cancelled())),
-                answer = setup.model.call(request, &mut sink) => match answer {
+                answer = ask(setup.model.as_ref(), request, &mut sink) => match answer {
                     Ok(reply) => Done::Replied(id, Box::new(reply)),
                     Err(fault) => Done::ModelFailed(id, Box::new(fault)),
                 },
             }
         };
-        self.in_flight.push(ask.boxed());
+        self.in_flight.push(work.boxed());
     }
 
     fn start_unit(

@@ -5,8 +5,10 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use jackline_hooks::{HookDispatcher, Hooks};
-use jackline_model::{Content, Lineage, Message, MessageBody, OperationId, Origin, ToolCallId, ToolRunResult, UserId};
+use jackline_hooks::{Carriers, HookDispatcher, HookPorts, Hooks};
+use jackline_model::{
+    Content, Lineage, Message, MessageBody, MessageId, OperationId, Origin, ToolCallId, ToolRunResult, UserId,
+};
 use jackline_tools::Tool;
 use tokio::sync::{Semaphore, watch};
 
@@ -14,7 +16,7 @@ use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
 use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
-use super::open::has_finished;
+use super::open::over_for_good;
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -98,9 +100,8 @@ impl Runtime {
         let hooks: Hooks = hooks.into();
         hooks.validate()?;
         let header = self.core.store.header(id)?;
-        if let Some(reason) = header.summary.reason
-            && !reason.is_resumable()
-            && has_finished(&self.core, id)?
+        if header.summary.reason.is_some()
+            && let Some(reason) = over_for_good(&self.core, id)?
         {
             return Err(RunError::NotResumable { operation: id.clone(), reason });
         }
@@ -315,6 +316,7 @@ pub struct RuntimeBuilder {
     blacklist: Blacklist,
     counter: CounterFor,
     probe: Option<Arc<dyn Probe>>,
+    carriers: Carriers,
     running_max: usize,
 }
 
@@ -385,6 +387,14 @@ impl RuntimeBuilder {
         self
     }
 
+    /// What carries webhooks and command hooks. Without a carrier such a hook fails as if it were
+    /// misconfigured, which for a control means what its `onError` says. Like native handlers these
+    /// hooks are not stored yet: give them again when an operation is resumed.
+    pub fn carriers(mut self, carriers: Carriers) -> Self {
+        self.carriers = carriers;
+        self
+    }
+
     /// Watches transitions and effects.
     pub fn probe(mut self, probe: Arc<dyn Probe>) -> Self {
         self.probe = Some(probe);
@@ -406,7 +416,10 @@ impl RuntimeBuilder {
         let model = self.model.ok_or_else(|| RunError::Setup("a runtime needs a model".to_owned()))?;
         let core = Arc::new_cyclic(|myself| Core {
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
-            dispatcher: HookDispatcher::new(Arc::new(HookTime(Arc::clone(&self.clock)))),
+            dispatcher: HookDispatcher::with_ports(HookPorts {
+                carriers: self.carriers,
+                ..HookPorts::new(Arc::new(HookTime(Arc::clone(&self.clock))))
+            }),
             clock: self.clock,
             stream: Stream::new(),
             ids: self.ids,
@@ -443,6 +456,7 @@ impl Default for RuntimeBuilder {
             blacklist: Blacklist::standard(),
             counter: default_counter(),
             probe: None,
+            carriers: Carriers::default(),
             running_max: RUNNING_MAX,
         }
     }
@@ -472,6 +486,11 @@ pub(crate) fn first_messages(agent: &Agent, prompt: &str) -> Vec<PlacedMessage> 
     let placed =
         |(place, body): (u32, MessageBody)| PlacedMessage { place, message: Message { id: message_id(place), body } };
     (0..).zip(bodies).map(placed).collect()
+}
+
+/// The id of the user's message among the first messages.
+pub(crate) fn prompt_id(agent: &Agent) -> MessageId {
+    message_id(u32::from(!agent.instructions.is_empty()))
 }
 
 /// Operations that run at once: as many as keep two cores and one disk busy.

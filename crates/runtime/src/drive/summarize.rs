@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jackline_model::{Content, Fault, FaultAttribution, Message, MessageBody, MessageId, ModelUsage};
 
+use super::ask::ask;
 use super::conversation::{Conversation, Measure};
 use super::setup::Setup;
 use crate::compress::{FoldPlan, Proposal, accept, overflow_fault, sizes, summary_prompt};
@@ -36,7 +37,7 @@ impl Job {
     /// the window that we know is wrong, and of the end of the history only the latest request stays.
     pub(crate) fn prepare(conversation: &mut Conversation, setup: &Setup, all: bool) -> Result<Self, Fault> {
         let settings = &setup.agent.compression;
-        let measure = conversation.measure(settings, &setup.menu, setup.counter.as_ref());
+        let measure = conversation.measure(settings, &setup.menu, setup.counter.as_ref(), all);
         let Measure { tokens: tokens_before, has_summary, need: _ } = measure;
         let plan = conversation
             .fold_plan(settings, setup.counter.as_ref(), all)
@@ -72,7 +73,7 @@ impl Job {
             instruction: None,
             output_tokens_max: setup.agent.output_tokens_max,
         };
-        let reply = setup.model.call(request, &mut Silent).await.map_err(|failed| failed.fault)?;
+        let reply = ask(setup.model.as_ref(), request, &mut Silent).await.map_err(|failed| failed.fault)?;
         let summary = reply.content.text();
         let row = message("summary", MessageBody::System { content: Content::from(summary.as_str()) });
         let tokens_after = self.tokens_kept + count_message(setup.counter.as_ref(), row.message());

@@ -59,7 +59,8 @@ pub(crate) enum Fit {
 }
 
 impl Turn {
-    /// Resolves the calls of an answer. A cut-off answer has calls that must not run.
+    /// Resolves the calls of an answer, as many as the machine takes. A cut-off answer has calls that
+    /// must not run.
     pub(crate) fn open(
         raw: Vec<RawCall>,
         cut_off: bool,
@@ -70,7 +71,7 @@ impl Turn {
     ) -> Self {
         let mut turn = Self::default();
         let mut ids = BTreeSet::new();
-        let last = raw.len().min(limits::CALLS_PER_TURN_MAX);
+        let written = raw.len();
         for (position, raw) in raw.into_iter().take(limits::CALLS_PER_TURN_MAX).enumerate() {
             let (key, known) = match setup.registry.resolve(&raw.name) {
                 Ok(key) => (key.clone(), Ok(())),
@@ -79,7 +80,7 @@ impl Turn {
             let id = unique_id(raw.id, &mut ids, seed, position);
             let call = ToolCall { id, key, arguments: raw.arguments.into() };
             // Only the last call of a cut-off answer can be incomplete.
-            let is_cut = cut_off && position + 1 == last;
+            let is_cut = cut_off && position + 1 == written;
             let (fit, arguments) = match known {
                 Ok(()) if is_cut => (Fit::Unusable(Receipt::CutOff), Map::new()),
                 Ok(()) => fit(setup, &call),

@@ -166,7 +166,7 @@ impl Unit {
     /// Runs the tool, with its deadline, as often as it asks for and may.
     async fn run_tool(&self, clearance: Clearance) -> Ran {
         let Some(entry) = self.turn_call.entry().cloned() else {
-            return Ran::threw("the tool is gone".to_owned());
+            return Ran::threw(format!("The tool `{}` is gone.", self.turn_call.call.key));
         };
         let started = self.clock.now_ms();
         let deadline = started.saturating_add(ms(entry.spec().deadline));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackline_hooks::{BeforeToolCallEvent, Decision, HookError, HookKind, Hooks, MockAnswer, OnError};
+use jackline_hooks::{BeforeToolCallEvent, Decision, HookKind, Hooks, MockAnswer, OnError};
 use jackline_model::{NanoDollars, Status, ToolRunResult};
 use jackline_runtime::drive::{Clock, Decided, Prompt};
 use serde_json::{Value, json};
@@ -67,11 +67,8 @@ async fn h02_the_reason_of_a_denial_or_of_a_blocking_failure_stands_everywhere()
         for fails in [false, true] {
             let reason = if fails { "hook_control_error" } else { "no \"looking\"\n" };
             let stage = stage([asks(calls), says("done")], [Prop::plain("look")]);
-            let ask = move |_: Arc<BeforeToolCallEvent>| {
-                let failed: Result<Decision, HookError> = Err(HookError::new("the label"));
-                std::future::ready(if fails { failed } else { Ok(Decision::deny("no \"looking\"\n")) })
-            };
-            let hooks = stage.listen().control_before_tool_call("policy", ask).on_error(OnError::Block);
+            let ask = if fails { futures::errs } else { futures::denies };
+            let hooks = stage.listen().control_before_tool_call("policy", move |_| ask()).on_error(OnError::Block);
             let (operation, _) = stage.play(&agent(), hooks).await;
             let (rows, ends) = (stage.rows(&operation), stage.ends());
             assert_eq!((rows.len(), ends.len(), stage.notes().len()), (calls.len(), calls.len(), 0));
@@ -245,7 +242,7 @@ async fn h03_a_control_denies_on_a_resumed_run_as_well() {
     assert_eq!((next.texts(run.id()), next.notes()), (pairs(&[("a", "still no")]), vec!["policy a".to_owned()]));
 }
 
-/// Controls that give no answer.
+/// Answers of controls, most of them none.
 pub(crate) mod futures {
     use std::pin::Pin;
 
@@ -255,6 +252,10 @@ pub(crate) mod futures {
 
     pub(crate) fn hang() -> Answer {
         Box::pin(std::future::pending())
+    }
+
+    pub(crate) fn denies() -> Answer {
+        Box::pin(std::future::ready(Ok(Decision::deny("no \"looking\"\n"))))
     }
 
     pub(crate) fn panics() -> Answer {

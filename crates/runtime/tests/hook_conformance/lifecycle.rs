@@ -232,9 +232,9 @@ async fn l11_l12_observers_of_a_compression_that_panic_change_nothing_and_counts
 
 #[tokio::test]
 async fn l11_a_compression_with_nothing_to_fold_fires_nothing() {
-    // One user message that is too long by itself: there is nothing behind it to fold.
+    // One user message over the threshold, which is half the window: there is nothing behind it to fold.
     let stage = stage([says("done")], []);
-    let run = stage.runtime.start(&small(100), "words ".repeat(500), stage.listen()).unwrap();
+    let run = stage.runtime.start(&small(1_000), "words ".repeat(600), stage.listen()).unwrap();
     assert_eq!(run.wait().await.unwrap().reason, Some(Reason::Done));
     let compact = [HookKind::BeforeCompact, HookKind::AfterCompact, HookKind::OnCompactError];
     assert_eq!(compact.map(|kind| stage.count(kind)), [0, 0, 0]);

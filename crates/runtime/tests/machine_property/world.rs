@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jackline_model::{Fault, FaultAttribution, ModelUsage, NanoDollars, Reason, SideEffect, Totals};
+use jackline_runtime::machine::invariants;
 use jackline_runtime::machine::{
     CallFacts, CompactionNeed, Decision, Effect, EffectId, FailureKind, Folded, HumanVerdict, Input, Instruction,
     Machine, ModelFailure, Moved, Ordinal, Place, Refusal, Reply, Route, Settings, Settled, SettledHow, State,
@@ -94,6 +95,7 @@ impl World {
             }
         }
         self.laws.check(before.state(), &input.what, row, &self.machine, &emitted);
+        assert_eq!(invariants::of_machine(&self.machine), Ok(()), "after {input:?}");
         // What the machine has dropped is no longer awaited.
         let open = &self.machine.shared().open;
         self.taken.retain(|id, _| open.contains_key(id));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jackline_hooks::HookKind;
 use jackline_model::{NanoDollars, Reason, Status, ToolRunResult};
-use jackline_runtime::drive::{Decided, Told};
+use jackline_runtime::drive::{Clock, Decided, Told};
 use jackline_tools::ToolError;
 use serde_json::{Value, json};
 
@@ -19,7 +19,6 @@ fn again(text: &str) -> ToolRunResult {
 async fn tool_01_one_call_goes_in_and_comes_out_once() {
     let prop = Prop::new("look", |called| async move {
         called.note(&format!("{} step {} try {}", Value::from(called.arguments.clone()), called.step, called.attempt));
-        called.stage.clock.clone();
         did("seen")
     });
     let stage = stage([asks(&[("a", "look", r#"{"at": "x"}"#)]), says("done")], [prop]);
@@ -162,7 +161,7 @@ async fn tool_38_tries_share_one_deadline() {
     let prop = Prop::new("look", |called| async move {
         called.note("try");
         let time = called.stage.clock.clone();
-        jackline_runtime::drive::Clock::sleep_until(&time, jackline_runtime::drive::Clock::now_ms(&time) + 600).await;
+        time.sleep_until(time.now_ms() + 600).await;
         Ok(again("slow").into())
     });
     let prop = prop.with(|spec| (spec.deadline, spec.attempts_max) = (Duration::from_secs(1), 5));

@@ -24,13 +24,13 @@ use crate::*;
 
 /// A clock that stands still until a test moves it.
 #[derive(Clone, Debug, Default)]
-struct TestClock {
+pub(crate) struct TestClock {
     now_ms: Arc<AtomicU64>,
     timers: Arc<AtomicUsize>,
 }
 
 impl TestClock {
-    fn advance(&self, duration: Duration) {
+    pub(crate) fn advance(&self, duration: Duration) {
         self.now_ms.fetch_add(duration.as_millis() as u64, Ordering::SeqCst);
     }
 
