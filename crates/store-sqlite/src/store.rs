@@ -116,10 +116,10 @@ impl SqliteStore {
         self.writer.as_ref().ok_or_else(|| io_at(&self.path, "write", "was opened to be read only"))
     }
 
-    /// The reading connection, once everything that was appended can be seen.
-    fn settled(&self) -> MutexGuard<'_, Connection> {
+    /// The reading connection, once everything that was appended can be seen: of one operation, or at all.
+    fn settled(&self, operation: Option<&OperationId>) -> MutexGuard<'_, Connection> {
         if let Some(writer) = &self.writer {
-            writer.settle();
+            writer.settle(operation);
         }
         self.reader()
     }
@@ -177,7 +177,7 @@ impl Store for SqliteStore {
     }
 
     fn inbox(&self, operation: &OperationId) -> Result<Vec<(InboxId, InboxItem)>, StoreError> {
-        read::inbox(&self.settled(), operation)
+        read::inbox(&self.settled(Some(operation)), operation)
     }
 
     fn version(&self) -> Result<u64, StoreError> {
@@ -185,33 +185,33 @@ impl Store for SqliteStore {
     }
 
     fn load(&self, operation: &OperationId) -> Result<Loaded, StoreError> {
-        read::load(&mut self.settled(), operation)
+        read::load(&mut self.settled(Some(operation)), operation)
     }
 
     fn header(&self, operation: &OperationId) -> Result<Header, StoreError> {
-        read::header(&self.settled(), operation)
+        read::header(&self.settled(Some(operation)), operation)
     }
 
     fn list(&self, limit: usize) -> Result<Vec<Header>, StoreError> {
-        read::list(&self.settled(), limit)
+        read::list(&self.settled(None), limit)
     }
 
     fn records(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
-        read::records(&self.settled(), operation)
+        read::records(&self.settled(Some(operation)), operation)
     }
 
     fn messages(&self, operation: &OperationId) -> Result<Vec<StoredMessage>, StoreError> {
-        read::all_messages(&self.settled(), operation)
+        read::all_messages(&self.settled(Some(operation)), operation)
     }
 
     fn approval(&self, operation: &OperationId) -> Result<Option<Approval>, StoreError> {
-        let reader = self.settled();
+        let reader = self.settled(Some(operation));
         let key = read::operation_key(&reader, operation)?;
         read::approval(&reader, key)
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {
-        read::blob(&self.settled(), blob)
+        read::blob(&self.settled(None), blob)
     }
 
     fn config(&self, hash: &ConfigHash) -> Result<Option<Arc<str>>, StoreError> {

@@ -27,8 +27,14 @@ impl Group {
         while let Some(command) = next {
             match command {
                 Command::Append(batch) => self.batches.push(*batch),
-                Command::Flush(flush) => self.flushes.push(flush),
-                Command::Alone(request) => return Some(request),
+                Command::Flush(flush) => {
+                    hurry.taken();
+                    self.flushes.push(flush);
+                }
+                Command::Alone(request) => {
+                    hurry.taken();
+                    return Some(request);
+                }
             }
             if self.is_full() {
                 return None;
@@ -54,7 +60,7 @@ impl Group {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::mpsc::sync_channel;
 
     use jackline_runtime::journal::Fence;
@@ -62,7 +68,11 @@ mod tests {
     use super::*;
 
     fn append() -> Command {
-        Command::Append(Box::new(Batch {
+        Command::Append(Box::new(batch()))
+    }
+
+    pub(in crate::writer) fn batch() -> Batch {
+        Batch {
             operation: "op".into(),
             fence: Fence(1),
             record: String::new(),
@@ -74,7 +84,7 @@ mod tests {
             consumed: Vec::new(),
             posts: Vec::new(),
             summary: None,
-        }))
+        }
     }
 
     fn flush(full: bool) -> Command {

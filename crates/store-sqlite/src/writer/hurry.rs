@@ -1,32 +1,60 @@
 //! How the writer rests while a group is open: nobody wakes it for a batch that nobody waits for.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Says that a group should be closed now.
+/// Says whether the open group should be closed before its time.
 #[derive(Debug, Default)]
 pub(super) struct Hurry {
-    is_asked: Mutex<bool>,
-    asked: Condvar,
+    reasons: Mutex<Reasons>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Reasons {
+    /// Requests under way that somebody waits for.
+    waited_for: usize,
+    /// There is as much as a group holds, or there will be no more.
+    is_enough: bool,
 }
 
 impl Hurry {
-    /// Asks for the open group to be closed. Asked while none is open, it closes the next one early.
-    pub(super) fn ask(&self) {
-        *self.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.asked.notify_one();
+    /// A request that somebody waits for is about to be sent.
+    pub(super) fn announce(&self) {
+        self.lock().waited_for += 1;
     }
 
-    /// Rests until somebody asks, or until the deadline.
+    /// It was sent.
+    pub(super) fn sent(&self) {
+        self.changed.notify_one();
+    }
+
+    /// It was taken.
+    pub(super) fn taken(&self) {
+        let mut reasons = self.lock();
+        reasons.waited_for = reasons.waited_for.saturating_sub(1);
+    }
+
+    /// There is as much as a group holds, or there will be no more.
+    pub(super) fn enough(&self) {
+        self.lock().is_enough = true;
+        self.changed.notify_one();
+    }
+
+    /// Rests until there is a reason to go on, or until the deadline.
     pub(super) fn rest_until(&self, deadline: Instant) {
-        let mut is_asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
-        while !*is_asked {
+        let mut reasons = self.lock();
+        while reasons.waited_for == 0 && !reasons.is_enough {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            is_asked = self.asked.wait_timeout(is_asked, left).unwrap_or_else(PoisonError::into_inner).0;
+            reasons = self.changed.wait_timeout(reasons, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        *is_asked = false;
+        reasons.is_enough = false;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reasons> {
+        self.reasons.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -76,8 +76,7 @@ impl Writer {
         let (queue, commands) = sync_channel(limits::QUEUE_MAX);
         let ledger = Arc::new(Ledger::default());
         let hurry = Arc::new(Hurry::default());
-        let writer =
-            thread::WriterThread::new(connection, database, owner, Arc::clone(&ledger), Arc::clone(&hurry));
+        let writer = thread::WriterThread::new(connection, database, owner, Arc::clone(&ledger), Arc::clone(&hurry));
         let thread = std::thread::Builder::new()
             .name("jackline-store".to_owned())
             .spawn(move || writer.run(&commands))
@@ -93,11 +92,10 @@ impl Writer {
     /// Hands over a batch. Blocks while the queue is full, which is while the disk is behind by
     /// [`QUEUE_MAX`](limits::QUEUE_MAX) batches: one group of them is a few milliseconds.
     pub(crate) fn append(&self, batch: Batch) -> Result<(), StoreError> {
-        self.ledger.check(&batch.operation, batch.fence)?;
-        let is_group_full = self.ledger.queued() >= limits::GROUP_BATCHES_MAX;
-        self.send(Command::Append(Box::new(batch))).inspect_err(|_| self.ledger.written(1))?;
+        let is_group_full = self.ledger.queue(&batch)? >= limits::GROUP_BATCHES_MAX;
+        self.send(Command::Append(Box::new(batch)))?;
         if is_group_full {
-            self.hurry.ask();
+            self.hurry.enough();
         }
         Ok(())
     }
@@ -112,8 +110,8 @@ impl Writer {
 
     /// Lets a reader see what was appended; it waits for a commit if there is anything. Errors are
     /// for those who appended.
-    pub(crate) fn settle(&self) {
-        if self.ledger.has_queued() {
+    pub(crate) fn settle(&self, operation: Option<&OperationId>) {
+        if self.ledger.has_queued(operation) {
             let flush = |reply| Command::Flush(Flush { operation: None, full: false, reply });
             let _ = self.ask(flush);
         }
@@ -144,8 +142,9 @@ impl Writer {
 
     /// Sends what somebody waits for.
     fn send_now(&self, command: Command) -> Result<(), StoreError> {
+        self.hurry.announce();
         self.send(command)?;
-        self.hurry.ask();
+        self.hurry.sent();
         Ok(())
     }
 
@@ -160,7 +159,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.queue.take());
-        self.hurry.ask();
+        self.hurry.enough();
         if let Some(thread) = self.thread.take() {
             // A panic of the thread was reported to everybody who waited.
             let _ = thread.join();
@@ -191,9 +190,11 @@ mod tests {
     #[test]
     fn a_reader_of_a_dead_writer_reads_on() {
         let writer = dying();
-        writer.ledger.queued();
-        writer.settle();
-        assert!(writer.ledger.has_queued());
+        writer.ledger.hold("op".into(), Fence(1));
+        writer.ledger.queue(&group::tests::batch()).unwrap();
+        writer.settle(Some(&"op".into()));
+        assert!(writer.ledger.has_queued(Some(&"op".into())) && writer.ledger.has_queued(None));
+        assert!(!writer.ledger.has_queued(Some(&"other".into())));
     }
 
     #[tokio::test]

@@ -72,7 +72,7 @@ impl WriterThread {
         if let Err(error) = &written {
             group.batches.iter().for_each(|batch| self.ledger.fail(&batch.operation, error));
         }
-        self.ledger.written(group.batches.len());
+        self.ledger.written(&group.batches);
         self.erase_if_due();
         for flush in group.flushes {
             let own = flush.operation.as_ref().and_then(|operation| self.ledger.failure(operation));
