@@ -7,15 +7,14 @@ use super::blacklist::{Blacklist, BlacklistRule};
 use super::config::Policy;
 use super::matcher::{ArgumentMatcher, ShellPredicate};
 
-/// The standard rules; compiled once.
+/// The standard rules; each expression is compiled when a call first needs it.
 pub(super) fn standard() -> Blacklist {
     static STANDARD: LazyLock<Blacklist> = LazyLock::new(|| {
         let deletes = DELETES.iter().map(|(category, predicate)| {
             rule(category, "command", ArgumentMatcher::SemanticShell(*predicate), Policy::Always)
         });
         let patterns = PATTERNS.iter().flat_map(|pattern| {
-            let matcher =
-                ArgumentMatcher::regex(pattern.regex).expect("the expression is a literal that a test compiles");
+            let matcher = ArgumentMatcher::literal_regex(pattern.regex);
             let on = pattern.arguments.iter();
             on.map(move |argument| rule(pattern.category, argument, matcher.clone(), pattern.policy))
         });
@@ -137,3 +136,15 @@ const PATTERNS: [TextPattern; 22] = [
         r"\blogins\.json\b|\bkey[34]\.db\b|\bcookies\.sqlite\b|Cookies\.binarycookies\b",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_expression_compiles() {
+        for pattern in &PATTERNS {
+            assert!(ArgumentMatcher::regex(pattern.regex).is_ok(), "{}", pattern.category);
+        }
+    }
+}

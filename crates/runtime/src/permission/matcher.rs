@@ -1,6 +1,7 @@
 //! Matching one argument of a call.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value, json};
@@ -23,13 +24,22 @@ pub enum ArgumentMatcher {
     SemanticShell(ShellPredicate),
 }
 
-/// A regular expression, equal to another when the text of it is.
+/// A regular expression that compiles, equal to another when the text of it is.
 #[derive(Clone, Debug)]
-pub struct CompiledPattern(Regex);
+pub struct CompiledPattern {
+    text: Cow<'static, str>,
+    regex: OnceLock<Regex>,
+}
+
+impl CompiledPattern {
+    fn regex(&self) -> &Regex {
+        self.regex.get_or_init(|| build(&self.text).expect("the text was compiled before, by us or by a test"))
+    }
+}
 
 impl PartialEq for CompiledPattern {
     fn eq(&self, other: &Self) -> bool {
-        self.0.as_str() == other.0.as_str()
+        self.text == other.text
     }
 }
 
@@ -66,11 +76,14 @@ impl ArgumentMatcher {
     /// The expression is not one that the `regex` crate takes (look-around and back-references are
     /// not), or compiles to more than a megabyte. Write it another way.
     pub fn regex(pattern: &str) -> Result<Self, ApprovalConfigError> {
-        RegexBuilder::new(pattern)
-            .size_limit(REGEX_BYTES_MAX)
-            .build()
-            .map(|regex| Self::Regex(CompiledPattern(regex)))
-            .map_err(|error| ApprovalConfigError::new(format!("`{pattern}` is no regular expression: {error}")))
+        let regex = build(pattern)
+            .map_err(|error| ApprovalConfigError::new(format!("`{pattern}` is no regular expression: {error}")))?;
+        Ok(Self::Regex(CompiledPattern { text: pattern.to_owned().into(), regex: regex.into() }))
+    }
+
+    /// A regular expression that a test compiles; here it is compiled when it is first needed.
+    pub(super) fn literal_regex(pattern: &'static str) -> Self {
+        Self::Regex(CompiledPattern { text: pattern.into(), regex: OnceLock::new() })
     }
 
     /// Whether the argument fits. What is not text is compared as its JSON; the elements of a
@@ -81,7 +94,7 @@ impl ArgumentMatcher {
             Self::Pattern(pattern) => matches_pattern(pattern, &text),
             Self::Exact(exact) => *exact == *text,
             Self::Prefix(prefix) => text.starts_with(prefix.as_str()),
-            Self::Regex(CompiledPattern(regex)) => regex.is_match(&text),
+            Self::Regex(pattern) => pattern.regex().is_match(&text),
             Self::SemanticShell(predicate) => shell::deletes(&text).contains(predicate),
         }
     }
@@ -121,10 +134,14 @@ impl ArgumentMatcher {
             Self::Pattern(pattern) => json!(pattern),
             Self::Exact(pattern) => json!({"type": "exact", "pattern": pattern}),
             Self::Prefix(pattern) => json!({"type": "prefix", "pattern": pattern}),
-            Self::Regex(CompiledPattern(regex)) => json!({"type": "regex", "pattern": regex.as_str()}),
+            Self::Regex(pattern) => json!({"type": "regex", "pattern": pattern.text}),
             Self::SemanticShell(predicate) => json!({"type": "semanticShell", "predicate": predicate.as_str()}),
         }
     }
+}
+
+fn build(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build()
 }
 
 fn shell_predicate(name: &str) -> Result<ShellPredicate, ApprovalConfigError> {
