@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use jackline_hooks::{HookDispatcher, Hooks, RegistrationError, Rounds};
 use jackline_model::{Advice, ConfigHash, OperationId, Reason};
 use jackline_tools::Tool;
 use jackline_tools::call::CallFault;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore};
 
 use super::agent::Agent;
 use super::clock::{Clock, Hold};
@@ -20,7 +20,7 @@ use super::operation::Operation;
 use super::setup::{Parts, Setup};
 use super::spawn::{Held, spawn_held};
 use super::stream::{Report, Stream};
-use crate::journal::{InboxItem, Store, StoreError};
+use crate::journal::{Fence, InboxItem, Store, StoreError};
 use crate::llm::Model;
 use crate::machine::{Effect, EffectId, Machine, MachineFault, table::RowId};
 use crate::permission::Blacklist;
@@ -135,14 +135,14 @@ pub(crate) struct Core {
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) live: Mutex<BTreeMap<OperationId, Live>>,
     pub(crate) setups: Mutex<BTreeMap<ConfigHash, Arc<Setup>>>,
-    pub(crate) changes: watch::Sender<u64>,
-    pub(crate) ticks: AtomicU64,
     pub(crate) myself: Weak<Core>,
 }
 
 /// Why an operation is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
+    /// To begin, owned since it was created.
+    Begin(Fence),
     /// To go on with what it is doing.
     Continue,
     /// To open a new episode, if it has ended in a way that allows that.
@@ -159,6 +159,8 @@ pub(crate) struct Live {
     /// Handles that somebody holds; an operation that has ended is forgotten with the last of them.
     handles: usize,
     report: Option<Result<Report, RunError>>,
+    /// Rings when its driver, or one below it, has come to rest.
+    rested: Arc<Notify>,
 }
 
 /// Tells a driver that its inbox has changed.
@@ -347,8 +349,15 @@ impl Core {
 
     /// Whether nothing of the tree below this operation is running.
     pub(crate) fn is_quiet(&self, root: &OperationId) -> bool {
-        let belongs = |id: &OperationId, live: &Live| id == root || live.ancestors.contains(root);
-        !self.live().iter().any(|(id, live)| belongs(id, live) && live.task.is_some())
+        let live = self.live();
+        let is_running = |live: &Live| live.task.is_some();
+        let below = |other: &&Live| other.ancestors.contains(root);
+        !live.get(root).is_some_and(is_running) && !live.values().filter(below).any(is_running)
+    }
+
+    /// Rings when an operation, or one below it, has come to rest.
+    pub(crate) fn rested(&self, id: &OperationId) -> Arc<Notify> {
+        Arc::clone(&self.live().entry(id.clone()).or_default().rested)
     }
 
     pub(crate) fn report(&self, id: &OperationId) -> Option<Result<Report, RunError>> {
@@ -364,7 +373,7 @@ impl Core {
     ) {
         let permit = self.slots.acquire().await;
         let parent = ancestors.last().cloned();
-        let rounds = Rounds::under(ancestors, id.clone());
+        let rounds = Rounds::under(ancestors.iter().cloned(), id.clone());
         let drive = async {
             let operation = Operation::open(&self, &id, &rounds, purpose, Arc::clone(&mailbox))?;
             operation.drive().await
@@ -396,7 +405,7 @@ impl Core {
         if parent.is_none() {
             self.forget_ended(&id);
         }
-        self.tick();
+        self.tell_rested(ancestors.iter().chain([&id]));
     }
 
     /// Wakes a parked operation when its deadline comes.
@@ -412,10 +421,10 @@ impl Core {
         })
     }
 
-    /// Tells everybody who waits that something has changed.
-    fn tick(&self) {
-        let tick = self.ticks.fetch_add(1, Ordering::Relaxed) + 1;
-        self.changes.send_replace(tick);
+    /// Tells whoever waits for one of these operations that a driver has come to rest.
+    fn tell_rested<'a>(&self, operations: impl Iterator<Item = &'a OperationId>) {
+        let live = self.live();
+        operations.filter_map(|id| live.get(id)).for_each(|live| live.rested.notify_waiters());
     }
 }
 

@@ -30,7 +30,10 @@ impl Operation {
         purpose: Purpose,
         mailbox: Arc<Mailbox>,
     ) -> Result<Self, RunError> {
-        let fence = core.store.claim(id)?;
+        let fence = match purpose {
+            Purpose::Begin(fence) => fence,
+            Purpose::Continue | Purpose::Resume => core.store.claim(id)?,
+        };
         let opened = Self::open_owned(core, id, rounds, purpose, mailbox, fence);
         if opened.is_err() {
             // What kept it from being opened says more than a release that fails as well.

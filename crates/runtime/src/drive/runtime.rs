@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use jackline_hooks::{Carriers, HookDispatcher, HookPorts, Hooks};
@@ -10,7 +9,7 @@ use jackline_model::{
     Content, Lineage, Message, MessageBody, MessageId, OperationId, Origin, ToolCallId, ToolRunResult, UserId,
 };
 use jackline_tools::Tool;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 
 use super::agent::Agent;
 use super::clock::{Clock, HookTime, SystemClock};
@@ -72,9 +71,9 @@ impl Runtime {
             messages: first_messages(agent, &prompt.text),
             created_at: self.core.clock.now_ms(),
         };
-        self.core.store.create(new)?;
+        let fence = self.core.store.create(new)?;
         let run = Run::new(Arc::clone(&self.core), id.clone());
-        self.core.launch(&id, Vec::new(), Purpose::Continue, Some(hooks))?;
+        self.core.launch(&id, Vec::new(), Purpose::Begin(fence), Some(hooks))?;
         Ok(run)
     }
 
@@ -277,17 +276,17 @@ impl Run {
     ///
     /// [`RunError`] when there is no trustworthy end. A run that failed is `Ok` with reason `error`.
     pub async fn wait(&self) -> Result<Report, RunError> {
-        let mut changes = self.core.changes.subscribe();
+        let rested = self.core.rested(&self.id);
         loop {
-            changes.mark_unchanged();
+            // Listens before it looks, so that nothing falls between the two.
+            let mut next = std::pin::pin!(rested.notified());
+            next.as_mut().enable();
             if self.core.is_quiet(&self.id)
                 && let Some(report) = self.core.report(&self.id)
             {
                 return report;
             }
-            if changes.changed().await.is_err() {
-                return Err(RunError::Panicked);
-            }
+            next.await;
         }
     }
 
@@ -434,8 +433,6 @@ impl RuntimeBuilder {
             slots: Arc::new(Semaphore::new(self.running_max)),
             live: Mutex::new(BTreeMap::new()),
             setups: Mutex::new(BTreeMap::new()),
-            changes: watch::Sender::new(0),
-            ticks: AtomicU64::new(0),
             myself: myself.clone(),
         });
         Ok(Runtime { core })
