@@ -24,6 +24,11 @@ pub(crate) fn client(http: reqwest::Client, base_url: &str) -> Client<OpenAIConf
     Client::build(http, config)
 }
 
+/// A client as the examples make it.
+pub(crate) fn new_client(base_url: &str) -> Client<OpenAIConfig> {
+    Client::with_config(OpenAIConfig::new().with_api_base(base_url).with_api_key("sk-bench"))
+}
+
 /// How a request is handed over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request {
@@ -111,9 +116,7 @@ async fn ask_streamed(
 ) -> Result<Turn, Failed> {
     let mut stream = match how {
         Request::Cloned => client.chat().create_stream(request.clone()).await?,
-        Request::Borrowed => {
-            client.chat().create_stream_byot::<_, CreateChatCompletionStreamResponse>(request).await?
-        }
+        Request::Borrowed => client.chat().create_stream_byot::<_, CreateChatCompletionStreamResponse>(request).await?,
     };
     let (mut text, mut calls) = (String::new(), Vec::new());
     while let Some(chunk) = stream.next().await {

@@ -13,6 +13,7 @@ mod job;
 mod measure;
 mod ours;
 mod server;
+mod start;
 mod steps;
 mod table;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match words[..] {
         [server::CHILD] => server::serve(),
         [crowd::CHILD, who, address] => crowd::child(who, address),
+        [start::CHILD, address] => start::child(address),
         [steps::CHILD, who, rounds] => steps::child(who, rounds),
         _ => all(&words),
     };
@@ -59,6 +61,9 @@ fn all(words: &[&str]) -> Result<(), Failed> {
     if runs("bytes") {
         bytes::bench(&server, &mut goals)?;
     }
+    if runs("start") {
+        start::bench(&mut goals)?;
+    }
     if runs("crowd") {
         crowd::bench(&server, &mut goals)?;
     }
@@ -67,4 +72,4 @@ fn all(words: &[&str]) -> Result<(), Failed> {
 }
 
 /// What can be named on the command line.
-const SECTIONS: [&str; 5] = ["hooks", "steps", "parts", "bytes", "crowd"];
+const SECTIONS: [&str; 6] = ["hooks", "steps", "parts", "bytes", "start", "crowd"];

@@ -40,6 +40,12 @@ impl Tries {
         sorted.sort_by(f64::total_cmp);
         sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
     }
+
+    /// The same tries, each as a part of the other runner's in the same turn, or less by it. The
+    /// machine's moods last longer than a turn, so they cancel out.
+    pub(crate) fn against(&self, other: &Self, compare: impl Fn(f64, f64) -> f64) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(own, other)| compare(*own, *other)).collect())
+    }
 }
 
 /// Microseconds, each of `parts`.

@@ -22,6 +22,8 @@ pub(crate) enum Measure {
     Times,
     /// Nanoseconds.
     Nanos,
+    /// Milliseconds.
+    Millis,
 }
 
 impl Measure {
@@ -29,6 +31,7 @@ impl Measure {
         match self {
             Self::Times => format!("{value:.2}x"),
             Self::Nanos => format!("{value:.1} ns"),
+            Self::Millis => format!("{value:.1} ms"),
         }
     }
 }
