@@ -111,9 +111,7 @@ async fn ask_streamed(
 ) -> Result<Turn, Failed> {
     let mut stream = match how {
         Request::Cloned => client.chat().create_stream(request.clone()).await?,
-        Request::Borrowed => {
-            client.chat().create_stream_byot::<_, CreateChatCompletionStreamResponse>(request).await?
-        }
+        Request::Borrowed => client.chat().create_stream_byot::<_, CreateChatCompletionStreamResponse>(request).await?,
     };
     let (mut text, mut calls) = (String::new(), Vec::new());
     while let Some(chunk) = stream.next().await {

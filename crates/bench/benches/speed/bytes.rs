@@ -17,7 +17,10 @@ pub(crate) fn bench(server: &Server, goals: &mut Goals) -> Result<(), Failed> {
     let place = tempfile::tempdir()?;
     let path = place.path().join("bench.db");
     let runtime = ours::runtime(&server.base_url(&job), &job, Some(&path))?;
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(ours::run(&runtime, Extent::Everything))?;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(ours::run(&runtime, Extent::Everything))?;
     drop(runtime);
 
     let store = SqliteStore::open(&path, &OpenOptions::default())?;

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::job::Job;
-use crate::ours::Extent;
 use crate::measure::{cpu, memory_peak, micros_each};
+use crate::ours::Extent;
 use crate::server::{Server, base_url};
 use crate::table::{Goals, Measure, line, section};
 use crate::{Failed, bare, ours};

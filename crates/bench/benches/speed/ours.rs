@@ -27,10 +27,8 @@ pub(crate) enum Extent {
 /// A runtime with the tool and a journal in this file, or in memory.
 pub(crate) fn runtime(base_url: &str, job: &Job, store: Option<&Path>) -> Result<Runtime, Failed> {
     let model = OpenAiModel::builder().base_url(base_url).api_key("sk-bench").build()?;
-    let mut builder = Runtime::builder()
-        .model(model)
-        .tools([Arc::new(Add::new(*job)) as Arc<dyn Tool>])
-        .running_max(RUNNING_MAX);
+    let mut builder =
+        Runtime::builder().model(model).tools([Arc::new(Add::new(*job)) as Arc<dyn Tool>]).running_max(RUNNING_MAX);
     if let Some(path) = store {
         builder = builder.store(Arc::new(SqliteStore::open(path, &OpenOptions::default())?));
     }

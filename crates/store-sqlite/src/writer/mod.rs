@@ -76,8 +76,7 @@ impl Writer {
         let (queue, commands) = sync_channel(limits::QUEUE_MAX);
         let ledger = Arc::new(Ledger::default());
         let hurry = Arc::new(Hurry::default());
-        let writer =
-            thread::WriterThread::new(connection, database, owner, Arc::clone(&ledger), Arc::clone(&hurry));
+        let writer = thread::WriterThread::new(connection, database, owner, Arc::clone(&ledger), Arc::clone(&hurry));
         let thread = std::thread::Builder::new()
             .name("jackline-store".to_owned())
             .spawn(move || writer.run(&commands))
