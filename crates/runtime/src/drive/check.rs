@@ -67,8 +67,8 @@ fn agent_of(store: &dyn Store, header: &Header) -> Result<Agent, RunError> {
     serde_json::from_str(&text).map_err(|error| RunError::Setup(error.to_string()))
 }
 
-/// Feeds a new machine all inputs of the journal. Each must move it. Not every boundary is written
-/// down; one that is must be the one that the input leaves.
+/// Feeds a new machine all inputs of the journal. Each must move it, and leave the boundary that
+/// was written down with it, if one was: not every boundary is worth its bytes.
 fn live_again(store: &dyn Store, header: &Header, settings: Settings) -> Result<Machine, CheckError> {
     let mut machine = Machine::new(settings.clone());
     let mut life = Vec::new();
