@@ -249,3 +249,28 @@ async fn a_webhook_that_denies_keeps_the_tool_from_running() {
     let text = format!("{:?}", runtime.store().messages(run.id()).unwrap());
     assert!(text.contains("not today") && !text.contains("echo: hi"), "{text}");
 }
+
+#[tokio::test]
+async fn a_run_in_its_first_step_is_listed_as_running() {
+    /// Never answers.
+    struct Silent;
+
+    impl Model for Silent {
+        fn call<'a>(
+            &'a self,
+            _request: ModelRequest<'a>,
+            _sink: &'a mut dyn DeltaSink,
+        ) -> BoxFuture<'a, Result<ModelReply, ModelFault>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    let runtime = Runtime::builder().model(Silent).build().unwrap();
+    let mut events = runtime.events();
+    let run = runtime.start(&agent(), "go", Hooks::new()).unwrap();
+    while !matches!(events.next().await.unwrap().what, Told::ModelStart { .. }) {}
+    // What was decided is with the store before the driver waits; another look may come in between.
+    runtime.look().unwrap();
+    tokio::task::yield_now().await;
+    assert_eq!(runtime.store().header(run.id()).unwrap().summary.status, Status::Running);
+}

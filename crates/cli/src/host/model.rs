@@ -57,6 +57,7 @@ fn client(config: &ModelConfig) -> Result<OpenAiModel, Problem> {
         None if !has_address && !has_value("OPENAI_API_KEY") => return Err(no_key()),
         None => {}
     }
+    builder = builder.wire(config.dialect.into());
     if let Some(prices) = &config.prices {
         builder = builder.price_per_million(prices.input_per_million, prices.output_per_million);
     }

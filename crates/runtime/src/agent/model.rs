@@ -9,6 +9,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::llm::Dialect;
+
 /// The model of an agent. In the file it is the bare name or a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelConfig {
@@ -29,6 +31,9 @@ pub struct ModelConfig {
     /// What it costs; without it, cost limits cannot be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
+    /// What the provider accepts, where that differs from the published API.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dialect: Dialect,
 }
 
 /// Prices in US dollars for a million tokens.
@@ -74,11 +79,14 @@ struct ModelTable {
     /// What it costs; without it, cost limits cannot be kept.
     #[serde(default)]
     prices: Option<Prices>,
+    /// What the provider accepts, where that differs from the published API.
+    #[serde(default)]
+    dialect: Dialect,
 }
 
 impl From<ModelTable> for ModelConfig {
     fn from(table: ModelTable) -> Self {
-        let ModelTable { name, base_url, api_key_env, context_window, output_tokens_max, prices } = table;
+        let ModelTable { name, base_url, api_key_env, context_window, output_tokens_max, prices, dialect } = table;
         Self {
             name,
             base_url,
@@ -86,6 +94,7 @@ impl From<ModelTable> for ModelConfig {
             context_window: context_window.map(NonZeroU32::get),
             output_tokens_max: output_tokens_max.map(NonZeroU32::get),
             prices,
+            dialect,
         }
     }
 }
@@ -100,8 +109,13 @@ impl ModelConfig {
             context_window: None,
             output_tokens_max: None,
             prices: None,
+            dialect: Dialect::default(),
         }
     }
+}
+
+fn is_default(dialect: &Dialect) -> bool {
+    *dialect == Dialect::default()
 }
 
 impl<'de> Deserialize<'de> for ModelConfig {

@@ -198,6 +198,7 @@ impl Operation {
     pub(crate) fn offer(&mut self, what: What) -> Result<Moved, RunError> {
         let input = Input { at: self.core.clock.now_ms(), what };
         let from = self.machine.state().kind();
+        let status = self.machine.state().status();
         let moved = child::handle_noting_abandoned(&mut self.machine, input.clone(), &mut self.abandoned)?;
         if let Moved::Row(row) = &moved {
             self.core.note_row(*row, &self.machine);
@@ -205,7 +206,8 @@ impl Operation {
             if boundary.is_some() {
                 self.steps.next_step();
             }
-            if boundary.is_some() || self.machine.state().kind() == StateKind::Finished {
+            let has_ended = self.machine.state().kind() == StateKind::Finished;
+            if boundary.is_some() || has_ended || self.machine.state().status() != status {
                 self.pending.summary = Some(self.summary());
             }
             self.pending.record(input, boundary);

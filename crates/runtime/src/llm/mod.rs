@@ -1,10 +1,11 @@
 //! Models: the port, the OpenAI-compatible client, the scripted one.
 //!
-//! Absent: retries as such. how long to wait and when to try again are transitions of
-//! the machine, so that they are journaled and seen.
+//! Absent: retries. How long to wait and when to try again are transitions of the machine, so that they are
+//! journaled and seen.
 
 #[cfg(feature = "openai")]
 mod decode;
+pub(crate) mod dialect;
 #[cfg(feature = "openai")]
 mod encode;
 #[cfg(feature = "openai")]
@@ -22,10 +23,9 @@ mod retry_after;
 #[cfg(feature = "drive")]
 mod scripted;
 
+pub use dialect::{Dialect, EmptyContent, MessageOrder, OutputLimitField, ReasoningReplay, SchemaDialect, ToolCallIds};
 #[cfg(feature = "openai")]
-pub use encode::{
-    EmptyContent, MessageOrder, OutputLimitField, ReasoningReplay, SchemaDialect, ToolCallIds, WireName, WireSettings,
-};
+pub use encode::{WireName, WireSettings};
 pub use history::{History, HistoryEntry, OfferedTool, ToolMenu};
 #[cfg(feature = "openai")]
 pub use openai::{OpenAiConfigError, OpenAiModel, OpenAiModelBuilder, StreamMode};

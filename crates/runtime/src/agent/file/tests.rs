@@ -1,3 +1,4 @@
+use crate::llm::{EmptyContent, MessageOrder, OutputLimitField, ReasoningReplay, SchemaDialect, ToolCallIds};
 use jackline_model::{Origin, SideEffect};
 
 use super::*;
@@ -179,4 +180,22 @@ proptest::proptest! {
 fn bytes_that_are_not_text_are_pointed_at() {
     let found = AgentFile::parse_bytes(b"name = \"a\"\ndescription = \"\xff\"", "agent.toml").unwrap_err();
     assert_eq!(found.to_string(), "agent.toml:2:16: the file is not UTF-8 text; save it as UTF-8 (in `description`)");
+}
+
+#[test]
+fn c055_c058_c059_a_provider_with_habits_of_its_own_is_described_in_the_file() {
+    let text = "name = \"a\"\n[model]\nname = \"m\"\n[model.dialect]\nempty_content = \"empty_text\"\nreasoning = \"replay\"\n\
+                tool_call_ids = \"alnum9\"\norder = \"assistant_after_tool\"\nschemas = \"no_type_lists\"\n";
+    let config = AgentFile::parse(text, "agent.toml").unwrap();
+    let dialect = config.model.unwrap().dialect;
+    assert_eq!(dialect.empty_content, EmptyContent::EmptyText);
+    assert_eq!(dialect.reasoning, ReasoningReplay::Replay);
+    assert_eq!(dialect.tool_call_ids, ToolCallIds::Alnum9);
+    assert_eq!(dialect.order, MessageOrder::AssistantAfterTool);
+    assert_eq!(dialect.schemas, SchemaDialect::NoTypeLists);
+    assert_eq!(dialect.output_limit, OutputLimitField::MaxTokens);
+
+    let wrong = text.replace("replay", "repeat");
+    let error = AgentFile::parse(&wrong, "agent.toml").unwrap_err();
+    assert_eq!((error.line, error.key.as_str()), (6, "model.dialect.reasoning"), "{error}");
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use super::settings::ToolCallIds;
+use crate::llm::dialect::ToolCallIds;
 
 /// The id as the provider accepts it. The same id gives the same answer in every message and run.
 pub(crate) fn wire_id(id: &str, rule: ToolCallIds) -> Cow<'_, str> {

@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::ids::wire_id;
-use super::settings::{EmptyContent, ReasoningReplay, WireSettings};
+use super::settings::WireSettings;
+use crate::llm::dialect::{EmptyContent, ReasoningReplay};
 
 /// Writes a message. Nothing but the message and the settings decides, so that the result can be
 /// kept with the message.

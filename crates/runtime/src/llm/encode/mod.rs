@@ -7,6 +7,4 @@ mod schema;
 mod settings;
 
 pub(crate) use request::{Encoder, RequestBody};
-pub use settings::{
-    EmptyContent, MessageOrder, OutputLimitField, ReasoningReplay, SchemaDialect, ToolCallIds, WireName, WireSettings,
-};
+pub use settings::{WireName, WireSettings};

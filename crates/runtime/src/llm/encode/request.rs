@@ -9,7 +9,8 @@ use crate::llm::{ModelRequest, OfferedTool};
 
 use super::message::{raw, wire_line, wire_message};
 use super::schema::wire_schema;
-use super::settings::{MessageOrder, OutputLimitField, SchemaDialect, WireSettings};
+use super::settings::WireSettings;
+use crate::llm::dialect::{MessageOrder, OutputLimitField, SchemaDialect};
 
 /// Makes request bodies for one provider.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackline_model::{Content, MessageBody, MessageId, Part, ToolCall, ToolKey};
 
 use super::*;
-use crate::llm::encode::{EmptyContent, ReasoningReplay, ToolCallIds};
+use crate::llm::dialect::{EmptyContent, ReasoningReplay, ToolCallIds};
 use crate::llm::{History, HistoryEntry, ToolMenu};
 
 fn entry(body: MessageBody) -> Arc<HistoryEntry> {

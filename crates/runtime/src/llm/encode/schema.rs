@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::settings::SchemaDialect;
+use crate::llm::dialect::SchemaDialect;
 
 /// The schema to send. The tool's own is never changed in place.
 pub(crate) fn wire_schema(schema: &Value, dialect: SchemaDialect) -> Value {
