@@ -6,6 +6,7 @@ pub mod arguments;
 #[cfg(feature = "builtin")]
 pub mod builtin;
 pub mod call;
+mod client;
 pub mod gate;
 pub mod lanes;
 pub mod limits;
@@ -17,6 +18,7 @@ mod tool;
 mod wire_name;
 
 pub use arguments::{ArgumentProblem, Arguments, Repair};
+pub use client::ClientTool;
 pub use gate::{Archived, Clearance, Denial, Publishable, Receipt};
 pub use registry::{RegisteredTool, Registry, RegistryBuilder, RegistryError};
 pub use schema::{ArgumentSchema, SchemaProblem};

@@ -96,3 +96,29 @@ fn c183_each_end_has_its_exit_code_and_its_reason_in_the_last_line() {
         assert_eq!(last["exitCode"], code);
     }
 }
+
+const LATER: &str = "turns:\n  - calls:\n      - {tool: desk/ask}\n  - calls:\n      - {tool: shell/run, with: {command: seq 1 9000}}\n  - text: finished\n";
+
+#[test]
+fn a_call_that_answers_later_is_completed_from_another_process_once() {
+    let home = Home::with_agent(
+        "[tools]\nbuiltin = ['shell']\n[approval]\nmode = 'auto-run'\n\
+         [[client_tool]]\nname = 'desk/ask'\ndescription = 'Asks the desk.'\n",
+        LATER,
+    );
+    let parked = home.run(&["run", "agent.toml", "go"]);
+    assert_eq!(parked.code, Some(3));
+    assert!(parked.err.contains("jackline complete"), "the way on is told: {}", parked.err);
+    assert_eq!(home.run(&["complete", "last", "nobody", "--result", "x"]).code, Some(2));
+    let completed = home.run(&["complete", "last", "call_1_1", "--result", "The desk says yes.", "--resume"]);
+    assert_eq!(completed.code, Some(0), "{}{}", completed.out, completed.err);
+    assert!(completed.out.contains("The desk says yes."), "{}", completed.out);
+    assert_eq!(home.run(&["complete", "last", "call_1_1", "--result", "no"]).code, Some(2));
+    // The long result is shown in part; the rest is read from the archive.
+    let shown = home.run(&["ops", "show", "last", "--json"]).out;
+    let (_, rest) = shown.split_once("archived as `").unwrap();
+    let blob = rest.split('`').next().unwrap();
+    let whole = home.run(&["archive", "get", blob]);
+    assert!(whole.code == Some(0) && whole.out.trim_end().ends_with("9000"), "{}", whole.err);
+    assert_eq!(home.run(&["archive", "get", "nothing"]).code, Some(2));
+}

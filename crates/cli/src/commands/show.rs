@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::ops::{header_json, stands};
 use crate::args::Common;
 use crate::problem::Problem;
-use crate::render::{Out, Paint, one_line, plain};
+use crate::render::{Out, Paint, counted, one_line, plain, used};
 use crate::run::undecided;
 use crate::store;
 
@@ -36,16 +36,9 @@ fn show_operation(
 ) -> Result<(), Problem> {
     let summary = &header.summary;
     out.line(format!("{}  {}", paint.bold(&header.agent), header.id));
-    let totals = &summary.totals;
-    out.line(format!(
-        "{} · {} steps · {} model calls · {} tool calls · {} tokens · {}",
-        stands(header),
-        summary.steps,
-        totals.llm_calls,
-        totals.tool_calls,
-        totals.total_tokens,
-        totals.cost
-    ));
+    let mut parts = vec![stands(header).to_owned(), counted(u64::from(summary.steps), "step")];
+    parts.extend(used(&summary.totals));
+    out.line(parts.join(" · "));
     if let Some(parent) = &header.lineage.parent_operation_id {
         out.line(format!("sub-agent of {parent}"));
     }

@@ -20,7 +20,7 @@ use jackline_runtime::llm::Model;
 
 pub(crate) use files::{builtin, read};
 pub(crate) use frozen::Frozen;
-pub(crate) use model::{ModelNeed, NoModel, model_of};
+pub(crate) use model::{ModelNeed, NoModel, check_model, model_of};
 pub(crate) use script::{Call, Script, Turn};
 pub(crate) use tools::tools_of;
 
@@ -47,7 +47,7 @@ pub(crate) fn runtime(agent: &Agent, store: Arc<dyn Store>, need: ModelNeed) -> 
 
 /// Finds out, before anything is started, whether all models of an agent can be asked.
 pub(crate) fn check(agent: &Agent) -> Result<(), Problem> {
-    tree(agent).into_iter().try_for_each(|agent| model_of(&Frozen::of(agent)?).map(|_| ()))
+    tree(agent).into_iter().try_for_each(|agent| check_model(&Frozen::of(agent)?))
 }
 
 /// Where runs of this agent come from, as its file says.

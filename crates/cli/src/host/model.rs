@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackline_model::{Fault, FaultAttribution};
 use jackline_runtime::agent::ModelConfig;
 use jackline_runtime::llm::{
-    BoxFuture, DeltaSink, Model, ModelFault, ModelFaultKind, ModelReply, ModelRequest, OpenAiModel,
+    BoxFuture, DeltaSink, Model, ModelFault, ModelFaultKind, ModelReply, ModelRequest, OpenAiModel, OpenAiModelBuilder,
 };
 
 use super::frozen::Frozen;
@@ -39,7 +39,21 @@ pub(crate) fn model_of(frozen: &Frozen) -> Result<Arc<dyn Model>, Problem> {
     })
 }
 
+/// Finds out whether the agent's model can be asked, without making its client: that reads all
+/// certificates of the machine, which is most of what a start costs.
+pub(crate) fn check_model(frozen: &Frozen) -> Result<(), Problem> {
+    match (&frozen.script, &frozen.config.model) {
+        (None, Some(config)) => settings(config).map(|_| ()),
+        (Some(_), _) | (None, None) => model_of(frozen).map(|_| ()),
+    }
+}
+
 fn client(config: &ModelConfig) -> Result<OpenAiModel, Problem> {
+    let built = settings(config)?.build();
+    built.map_err(|error| Problem::usage(format!("the model `{}`: {error}", config.name)))
+}
+
+fn settings(config: &ModelConfig) -> Result<OpenAiModelBuilder, Problem> {
     let mut builder = OpenAiModel::builder().from_env();
     let has_address = config.base_url.is_some() || has_value("OPENAI_BASE_URL");
     if let Some(base_url) = &config.base_url {
@@ -61,7 +75,7 @@ fn client(config: &ModelConfig) -> Result<OpenAiModel, Problem> {
     if let Some(prices) = &config.prices {
         builder = builder.price_per_million(prices.input_per_million, prices.output_per_million);
     }
-    builder.build().map_err(|error| Problem::usage(format!("the model `{}`: {error}", config.name)))
+    Ok(builder)
 }
 
 /// There is nobody to ask.

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jackline_runtime::agent::{CommandToolConfig, ToolGroup};
+use jackline_model::ToolKey;
+use jackline_runtime::agent::{ClientToolConfig, CommandToolConfig, ToolGroup};
 use jackline_runtime::journal::Store;
-use jackline_tools::Tool;
 use jackline_tools::builtin::{CommandTool, CommandToolSpec, archive_tool, fs_tools, http_tool, shell_tool};
+use jackline_tools::{ClientTool, Tool};
 
 use super::archive::StoreArchive;
 use super::frozen::Frozen;
@@ -29,6 +30,9 @@ pub(crate) fn tools_of(frozen: &Frozen, store: &Arc<dyn Store>) -> Result<Vec<Ar
     for declared in &frozen.config.command_tool {
         let spec = command_spec(declared).map_err(|error| wrong(&error))?;
         tools.push(Arc::new(CommandTool::new(spec, &root).map_err(|error| wrong(&error))?));
+    }
+    for declared in &frozen.config.client_tool {
+        tools.push(Arc::new(client_tool(declared).map_err(|error| wrong(&error))?));
     }
     Ok(tools)
 }
@@ -54,4 +58,15 @@ fn command_spec(declared: &CommandToolConfig) -> Result<CommandToolSpec, serde_j
         serialize_by: declared.serialize_by.clone(),
         env: declared.env.clone(),
     })
+}
+
+fn client_tool(declared: &ClientToolConfig) -> Result<ClientTool, serde_json::Error> {
+    let mut tool = ClientTool::new(ToolKey::parse(&declared.name), declared.description.as_str());
+    if let Some(parameters) = &declared.parameters {
+        tool = tool.with_parameters(parameters.clone());
+    }
+    if let Some(approval) = &declared.approval {
+        tool = tool.with_approval(serde_json::to_value(approval)?);
+    }
+    Ok(tool)
 }

@@ -9,7 +9,8 @@ mod screen;
 mod style;
 mod timeline;
 
-pub(crate) use card::{clipped, one_line, plain, thousands};
+pub(crate) use card::{clipped, counted, one_line, plain, thousands};
 pub(crate) use out::{Out, say};
 pub(crate) use screen::Screen;
 pub(crate) use style::{ColorChoice, Paint};
+pub(crate) use timeline::used;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jackline_hooks::HookKind;
-use jackline_model::{ExitCode, Fault, OperationId, ToolCallId};
+use jackline_model::{ExitCode, Fault, OperationId, ToolCallId, Totals};
 use jackline_runtime::drive::{Decided, HookReceipt, PendingCallView, Report, StreamEvent, Told};
 
 use super::card::{counted, one_line, seconds, thousands};
@@ -265,19 +265,28 @@ impl Timeline {
 
 /// How a run stands, what it took and what it cost.
 pub(crate) fn totals_line(report: &Report, elapsed_ms: u64) -> String {
-    let totals = &report.totals;
     let stands = report.reason.map_or(report.status.as_str(), jackline_model::Reason::as_str);
-    let mut parts = vec![
-        format!("{stands} after {}", counted(u64::from(report.steps), "step")),
-        counted(totals.llm_calls, "model call"),
-        counted(totals.tool_calls, "tool call"),
-        format!("{} tokens", thousands(totals.total_tokens)),
-    ];
+    let mut parts = vec![format!("{stands} after {}", counted(u64::from(report.steps), "step"))];
+    parts.extend(used(&report.totals));
+    parts.push(seconds(elapsed_ms));
+    parts.join(" · ")
+}
+
+/// What a run used. Model calls are counted by the usage that their provider reports; where it
+/// reports none there is nothing to show.
+pub(crate) fn used(totals: &Totals) -> Vec<String> {
+    let mut parts = Vec::new();
+    if totals.llm_calls > 0 {
+        parts.push(counted(totals.llm_calls, "model call"));
+    }
+    parts.push(counted(totals.tool_calls, "tool call"));
+    if totals.llm_calls > 0 {
+        parts.push(format!("{} tokens", thousands(totals.total_tokens)));
+    }
     if totals.cost.0 > 0 {
         parts.push(format!("${:.4}", totals.cost.dollars()));
     }
-    parts.push(seconds(elapsed_ms));
-    parts.join(" · ")
+    parts
 }
 
 /// What fits beside the gutter of a usual terminal.

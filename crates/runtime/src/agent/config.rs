@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::approval::ApprovalSection;
+use super::client_tool::ClientToolConfig;
 use super::command_tool::CommandToolConfig;
 use super::model::ModelConfig;
 use super::origin::OriginSection;
@@ -49,6 +50,9 @@ pub struct AgentConfig {
     /// Programs as tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command_tool: Vec<CommandToolConfig>,
+    /// Tools that are answered from outside, with `jackline complete` or by an embedder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_tool: Vec<ClientToolConfig>,
     /// Agents that this one may call, by the name that it calls them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, SubAgentConfig>,

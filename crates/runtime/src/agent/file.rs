@@ -64,12 +64,15 @@ fn check(config: &AgentConfig, text: &str, path: &str) -> Result<(), ConfigError
     if config.instructions.is_some() && config.instructions_file.is_some() {
         return error_on("instructions_file", "`instructions` and `instructions_file` exclude each other".to_owned());
     }
-    for (at, tool) in config.command_tool.iter().enumerate() {
-        let twice = config.command_tool[..at].iter().any(|earlier| earlier.name == tool.name);
-        if twice || tool.name.split('/').count() != 2 || tool.name.split('/').any(str::is_empty) {
+    let commands = config.command_tool.iter().map(|tool| ("command", tool.name.as_str()));
+    let clients = config.client_tool.iter().map(|tool| ("client", tool.name.as_str()));
+    let declared: Vec<(&str, &str)> = commands.chain(clients).collect();
+    for (at, (kind, name)) in declared.iter().enumerate() {
+        let twice = declared[..at].iter().any(|(_, earlier)| earlier == name);
+        if twice || name.split('/').count() != 2 || name.split('/').any(str::is_empty) {
             let what = if twice { "is declared twice" } else { "is not of the form `identifier/apiName`" };
-            let mut error = error_at(text, path, offset_of_text(text, &tool.name, twice), String::new());
-            error.message = format!("the command tool `{}` {what}", tool.name);
+            let mut error = error_at(text, path, offset_of_text(text, name, twice), String::new());
+            error.message = format!("the {kind} tool `{name}` {what}");
             return Err(error);
         }
     }

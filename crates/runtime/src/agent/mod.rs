@@ -4,6 +4,7 @@
 //! secrets are named, never held.
 
 mod approval;
+mod client_tool;
 mod command_tool;
 mod config;
 mod error;
@@ -15,6 +16,7 @@ mod origin;
 mod schema;
 
 pub use approval::ApprovalSection;
+pub use client_tool::ClientToolConfig;
 pub use command_tool::CommandToolConfig;
 pub use config::{AgentConfig, CompressionSection, Limits, SubAgentConfig, ToolGroup, ToolsSection};
 pub use error::ConfigError;

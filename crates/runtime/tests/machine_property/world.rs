@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jackline_model::{Fault, FaultAttribution, ModelUsage, NanoDollars, Reason, SideEffect, Totals};
-use jackline_runtime::machine::invariants;
+use jackline_runtime::machine::invariants::{self, Taken};
 use jackline_runtime::machine::{
     CallFacts, CompactionNeed, Decision, Effect, EffectId, FailureKind, Folded, HumanVerdict, Input, Instruction,
     Machine, ModelFailure, Moved, Ordinal, Place, Refusal, Reply, Route, Settings, Settled, SettledHow, State,
@@ -27,6 +27,8 @@ pub(crate) struct World {
     taken: BTreeMap<EffectId, Effect>,
     laws: Laws,
     journal: Journal,
+    /// Everything that has happened.
+    life: Vec<Taken>,
     /// From here on everything goes well and the run ends.
     calm: bool,
 }
@@ -42,7 +44,8 @@ impl World {
             now: 1_000,
             taken: BTreeMap::new(),
             laws: Laws::default(),
-            journal: Journal::new(settings),
+            journal: Journal::new(settings.clone()),
+            life: Vec::new(),
             calm: false,
         };
         for _ in 0..wild_inputs {
@@ -58,6 +61,7 @@ impl World {
         }
         assert!(world.has_ended(), "a calm life ends, this one stands at {:?}", world.machine.state());
         world.journal.check(&world.machine);
+        assert_eq!(invariants::of_life(&settings, &world.life), Ok(()));
         world
     }
 
@@ -96,6 +100,7 @@ impl World {
         }
         self.laws.check(before.state(), &input.what, row, &self.machine, &emitted);
         assert_eq!(invariants::of_machine(&self.machine), Ok(()), "after {input:?}");
+        self.life.push(Taken { input, emitted });
         // What the machine has dropped is no longer awaited.
         let open = &self.machine.shared().open;
         self.taken.retain(|id, _| open.contains_key(id));
