@@ -9,14 +9,16 @@ use super::firing::FiringV1;
 use super::repeat::{RepeatV1, repeat_from_record, repeat_to_record};
 use super::{after, is_default, since};
 use crate::compress::CompressionGuard;
-use crate::machine::{Boundary, Ending, Ordinal, Stands};
+use crate::machine::{Boundary, EffectId, Ending, Firing, Ordinal, Stands, Unit, Verb};
 
 /// Times are distances: `n` from the input that closed the step, the others from `n`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "a record lists the facts of a boundary, and these are facts")]
 pub(super) struct BoundaryV1 {
-    at: StandsV1,
+    /// Absent in the usual case: the next step is opening, and nothing is open but its `beforeStep`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<StandsV1>,
     #[serde(default, skip_serializing_if = "is_default")]
     n: i64,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -58,14 +60,18 @@ pub(super) struct BoundaryV1 {
     f: u16,
     #[serde(default, skip_serializing_if = "is_default")]
     dropped: u32,
+    /// The firings that are not answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     h: Vec<(IdV1, FiringV1)>,
 }
 
 impl BoundaryV1 {
     pub(super) fn of(boundary: &Boundary, at: u64) -> Self {
+        let is_usual = boundary.stands == Stands::OpeningStep
+            && boundary.firings_open == [opening(boundary.step, boundary.firings)];
+        let firings: &[(EffectId, Firing)] = if is_usual { &[] } else { &boundary.firings_open };
         Self {
-            at: StandsV1::of(&boundary.stands),
+            at: (!is_usual).then(|| StandsV1::of(&boundary.stands)),
             n: since(at, boundary.now),
             began: since(boundary.now, boundary.began_at),
             opened: since(boundary.now, boundary.opened_at),
@@ -87,15 +93,20 @@ impl BoundaryV1 {
             u: TotalsV1::of(&boundary.totals),
             f: boundary.firings,
             dropped: boundary.notices_dropped,
-            h: boundary.firings_open.iter().map(|(id, firing)| (IdV1(*id), FiringV1::of(firing))).collect(),
+            h: firings.iter().map(|(id, firing)| (IdV1(*id), FiringV1::of(firing))).collect(),
         }
     }
 
     pub(super) fn into_boundary(self, at: u64) -> Boundary {
         let now = after(at, self.n);
         let (step, steps_done, episode_base) = self.s;
+        let (stands, implied) = match self.at {
+            Some(stands) => (stands.into_stands(), None),
+            None => (Stands::OpeningStep, Some(opening(step, self.f))),
+        };
+        let firings = self.h.into_iter().map(|(id, firing)| (id.0, firing.into_firing()));
         Boundary {
-            stands: self.at.into_stands(),
+            stands,
             now,
             began_at: after(now, self.began),
             opened_at: after(now, self.opened),
@@ -118,9 +129,14 @@ impl BoundaryV1 {
             totals: self.u.into_totals(),
             firings: self.f,
             notices_dropped: self.dropped,
-            firings_open: self.h.into_iter().map(|(id, firing)| (id.0, firing.into_firing())).collect(),
+            firings_open: firings.chain(implied).collect(),
         }
     }
+}
+
+/// The firing that opens a step, when it was the last that was fired.
+fn opening(step: u32, firings: u16) -> (EffectId, Firing) {
+    (EffectId { step, unit: Unit::Hook(firings), verb: Verb::Fire, attempt: 0 }, Firing::BeforeStep)
 }
 
 #[derive(Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jackline_model::{FaultAttribution, Reason, SideEffect, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::machine::{EffectId, FailureKind, HumanAction, Phase, Route, SettledHow};
+use crate::machine::{BadEffectId, EffectId, FailureKind, HumanAction, Phase, Route, SettledHow, Unit};
 
 macro_rules! coded {
     ($($name:ident: $type:ident { $($variant:ident = $text:literal),+ $(,)? })+) => {$(
@@ -96,12 +96,34 @@ pub(super) struct IdV1(pub(super) EffectId);
 
 impl Serialize for IdV1 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        let text = self.0.to_string();
+        let short = usual_verb(self.0.unit).and_then(|verb| text.strip_suffix(verb));
+        serializer.serialize_str(short.unwrap_or(&text))
+    }
+}
+
+/// What is nearly always asked about a unit goes without saying: `s3.h1` is `s3.h1.fire`.
+fn usual_verb(unit: Unit) -> Option<&'static str> {
+    match unit {
+        Unit::Step => Some(".plan"),
+        Unit::Model => Some(".ask"),
+        Unit::Call(_) => Some(".run"),
+        Unit::Hook(_) => Some(".fire"),
+        Unit::Compact | Unit::Human => None,
     }
 }
 
 impl<'de> Deserialize<'de> for IdV1 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<str>::deserialize(deserializer)?.parse().map(Self).map_err(de::Error::custom)
+        let text = Cow::<str>::deserialize(deserializer)?;
+        parse_id(&text).map(Self).map_err(de::Error::custom)
     }
+}
+
+fn parse_id(text: &str) -> Result<EffectId, BadEffectId> {
+    text.parse().or_else(|bad| {
+        // Any verb will do to learn the unit, and the unit says which verb was left out.
+        let unit = format!("{text}.run").parse::<EffectId>().map_err(|_| bad)?.unit;
+        format!("{text}{}", usual_verb(unit).unwrap_or_default()).parse()
+    })
 }

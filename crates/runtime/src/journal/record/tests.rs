@@ -106,6 +106,22 @@ fn records_of_the_first_version_are_still_read() {
 }
 
 #[test]
+fn what_goes_without_saying_is_not_written() {
+    let id = |unit, verb| EffectId { step: 3, unit, verb, attempt: 0 };
+    let whats = [
+        What::HookAnswered(id(Unit::Hook(2), Verb::Fire)),
+        What::Planned(id(Unit::Step, Verb::Plan), vec![Instruction::CallTool(1)]),
+        What::CallCleared(id(Unit::Call(1), Verb::Clear)),
+        What::CallParked(id(Unit::Call(1), Verb::Run)),
+    ];
+    let batch: Vec<_> = whats.into_iter().map(|what| (Input { at: 5, what }, None)).collect();
+    let text = encode(&batch);
+    let expected = r#"{"v":1,"t":5,"r":[{"w":{"hook":"s3.h2"}},{"w":{"planned":["s3.step",[{"tool":1}]]}},{"w":{"cleared":"s3.c1.clear"}},{"w":{"parked":"s3.c1"}}]}"#;
+    assert_eq!(text, expected);
+    assert_eq!(decode(&text).unwrap(), batch);
+}
+
+#[test]
 fn a_newer_version_is_refused_by_its_number() {
     let same_shape = decode(r#"{"v":2,"t":0,"r":[]}"#);
     let other_shape = decode(r#"{"v":7,"entries":{}}"#);
