@@ -27,7 +27,11 @@ pub(crate) fn load(connection: &mut Connection, id: &OperationId) -> Result<Load
     let header = header(&transaction, id)?;
     let config = config(&transaction, &header.config_hash)?
         .ok_or_else(|| damaged("the configuration of an operation", "it is missing"))?;
-    let records = texts(&transaction, RECORDS_FROM_BOUNDARY, [key])?;
+    let mut records = record_rows(&transaction, RECORDS_FROM_BOUNDARY, key)?;
+    if let Some(first) = records.first_mut() {
+        first.drop_before_boundary()?;
+    }
+    let records = lines(&records);
     let messages = messages(&transaction, key, "AND folded = 0")?;
     let last: Option<u32> =
         transaction.query_row("SELECT max(place) FROM messages WHERE op = ?1", [key], |row| row.get(0)).doing(READ)?;
@@ -48,7 +52,8 @@ pub(crate) fn list(connection: &Connection, limit: usize) -> Result<Vec<Header>,
 
 pub(crate) fn records(connection: &Connection, id: &OperationId) -> Result<Vec<String>, StoreError> {
     let key = operation_key(connection, id)?;
-    texts(connection, "SELECT text FROM records WHERE op = ?1 ORDER BY seq", [key])
+    let rows = record_rows(connection, "SELECT boundary, text FROM records WHERE op = ?1 ORDER BY seq", key)?;
+    Ok(lines(&rows))
 }
 
 pub(crate) fn all_messages(connection: &Connection, id: &OperationId) -> Result<Vec<StoredMessage>, StoreError> {
@@ -134,8 +139,30 @@ fn text(connection: &Connection, sql: &str, name: &str) -> Result<Option<Arc<str
         .doing(READ)
 }
 
-fn texts(connection: &Connection, sql: &str, bound: impl Params) -> Result<Vec<String>, StoreError> {
-    collect(connection, sql, bound, |row| column(row, 0))
+/// The records that one operation has in one transaction.
+struct RecordRow {
+    /// Where the last record with a boundary begins, counted from 1; 0 if there is none.
+    boundary: i64,
+    text: String,
+}
+
+impl RecordRow {
+    fn drop_before_boundary(&mut self) -> Result<(), StoreError> {
+        let start = usize::try_from(self.boundary.saturating_sub(1)).unwrap_or_default();
+        match self.text.get(start..) {
+            Some(_) => self.text.drain(..start),
+            None => return Err(damaged("the records of an operation", "a boundary lies outside its text")),
+        };
+        Ok(())
+    }
+}
+
+fn record_rows(connection: &Connection, sql: &str, key: i64) -> Result<Vec<RecordRow>, StoreError> {
+    collect(connection, sql, [key], |row| Ok(RecordRow { boundary: column(row, 0)?, text: column(row, 1)? }))
+}
+
+fn lines(rows: &[RecordRow]) -> Vec<String> {
+    rows.iter().flat_map(|row| row.text.split(RECORD_END)).map(str::to_owned).collect()
 }
 
 /// Runs a query and reads each row.
@@ -154,9 +181,13 @@ fn collect<T>(
     Ok(found)
 }
 
+/// What stands between the records of one row. Records are JSON on one line, so none holds it.
+pub(crate) const RECORD_END: char = '\n';
+
 /// The boundary is found from the end, so this costs the records of the open step and no more.
-const RECORDS_FROM_BOUNDARY: &str = "SELECT text FROM records WHERE op = ?1 AND seq >= coalesce((SELECT seq FROM \
-                                     records WHERE op = ?1 AND boundary = 1 ORDER BY seq DESC LIMIT 1), 0) ORDER BY seq";
+const RECORDS_FROM_BOUNDARY: &str = "SELECT boundary, text FROM records WHERE op = ?1 AND seq >= coalesce((SELECT seq \
+                                     FROM records WHERE op = ?1 AND boundary > 0 ORDER BY seq DESC LIMIT 1), 0) \
+                                     ORDER BY seq";
 
 /// The place of the model's last message; a summary never stands there, for the open turn is never folded.
 const LAST_ANSWER: &str = "coalesce((SELECT place FROM messages WHERE op = ?1 AND role = 'assistant' \

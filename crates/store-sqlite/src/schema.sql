@@ -45,7 +45,8 @@ CREATE TABLE operations (
 CREATE INDEX operations_by_age ON operations (created_at);
 CREATE INDEX operations_by_owner ON operations (owner) WHERE owner IS NOT NULL;
 
--- One row per batch.
+-- One row per operation and commit, a record a line. `boundary` tells where in the text, in bytes from 1, the last
+-- record begins that a resume can start at; 0 if there is none.
 CREATE TABLE records (
   op INTEGER NOT NULL,
   seq INTEGER NOT NULL,

@@ -144,7 +144,7 @@ async fn text_comes_back_byte_for_byte() {
         new.messages = vec![said(0, odd, odd)];
         new.agent = odd.into();
         let fence = store.create(new).unwrap();
-        let mut next = batch("op", fence, odd);
+        let mut next = batch("op", fence, &on_one_line(odd));
         next.rows = vec![Row::Message(asked(1, "m1", odd, &[odd, "q"])), result(2, odd, odd)];
         write(&store, next).await.unwrap();
         store.post(&id("op"), answer("q", odd), 0).unwrap();
@@ -153,13 +153,17 @@ async fn text_comes_back_byte_for_byte() {
     assert_eq!(fence, Fence(1));
 
     let store = place.open();
-    assert_eq!(store.records(&id("op")).unwrap(), [odd]);
+    assert_eq!(store.records(&id("op")).unwrap(), [on_one_line(odd)]);
     assert_eq!(&*store.header(&id("op")).unwrap().agent, odd);
     assert_eq!(store.inbox(&id("op")).unwrap()[0].1, answer("q", odd));
     let messages = store.messages(&id("op")).unwrap();
     assert_eq!(messages[0].message, said(0, odd, odd).message);
     assert_eq!(messages[1].message, asked(1, "m1", odd, &[odd, "q"]).message);
     assert_eq!(tool_text(&messages[2].message), format!("The tool did not run. {odd}"));
+}
+
+fn on_one_line(text: &str) -> String {
+    text.replace('\n', "")
 }
 
 #[tokio::test]

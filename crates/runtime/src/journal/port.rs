@@ -142,7 +142,7 @@ pub struct Batch {
     pub operation: OperationId,
     /// Proof of ownership.
     pub fence: Fence,
-    /// The records, encoded; one row of the journal.
+    /// The records, encoded, on one line.
     pub record: String,
     /// The record holds a boundary: a resume reads from here.
     pub boundary: bool,

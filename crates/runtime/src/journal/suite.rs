@@ -176,6 +176,13 @@ fn load_begins_at_a_boundary(store: &dyn Store) {
     }
     assert_eq!(store.load(&id).unwrap().records, ["d", "e", "f"]);
     assert_eq!(store.records(&id).unwrap(), ["a", "b", "c", "d", "e", "f"]);
+    // The same for records that no one waits for in between, which a store may write together.
+    for (record, boundary) in [("g", false), ("h", true), ("\u{e9}", false), ("j\u{e9}", true), ("k", false)] {
+        store.append(Batch { record: record.to_owned(), boundary, ..batch(&id, fence) }).unwrap();
+    }
+    commit(store, batch(&id, fence)).unwrap();
+    assert_eq!(store.load(&id).unwrap().records[..2], ["j\u{e9}", "k"]);
+    assert_eq!(store.records(&id).unwrap()[6..11], ["g", "h", "\u{e9}", "j\u{e9}", "k"]);
 }
 
 fn first_result_wins(store: &dyn Store) {

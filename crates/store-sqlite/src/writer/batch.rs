@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::post::insert_item;
 use crate::error::Doing;
-use crate::read::operation_key;
+use crate::read::{RECORD_END, operation_key};
 use crate::rows::{ORIGINAL, ToolRow, insert_message, insert_tool_row, to_column};
 use crate::stored::{ANSWER, encode_question};
 
@@ -25,8 +25,8 @@ pub(super) enum Erasure {
 #[derive(Debug, Default)]
 pub(super) struct Checked(Option<(OperationId, Fence, i64)>);
 
-/// Writes a batch if its fence is good. Its summary may be left out where another follows in the
-/// same transaction.
+/// Writes a batch if its fence is good, all but its record, which is kept to be written with others. Its
+/// summary may be left out where another follows in the same transaction.
 ///
 /// # Errors
 ///
@@ -36,10 +36,11 @@ pub(super) fn apply(
     owner: &str,
     batch: &Batch,
     checked: &mut Checked,
+    records: &mut Records,
     with_summary: bool,
 ) -> Result<Erasure, StoreError> {
     let op = checked.key_of(connection, owner, batch)?;
-    execute(connection, INSERT_RECORD, params![op, batch.boundary, batch.record])?;
+    records.push(op, batch);
     for row in &batch.rows {
         write_row(connection, op, row)?;
     }
@@ -60,6 +61,40 @@ pub(super) fn apply(
         write_summary(connection, op, summary)?;
     }
     consume(connection, op, &batch.consumed)
+}
+
+/// The records of one transaction: a row for each operation, however many batches it has there.
+#[derive(Debug, Default)]
+pub(super) struct Records(Vec<RecordRow>);
+
+#[derive(Debug)]
+struct RecordRow {
+    op: i64,
+    /// Where the last record with a boundary begins, counted from 1 in bytes; 0 if there is none.
+    boundary: i64,
+    /// The records, a line each.
+    text: String,
+}
+
+impl Records {
+    fn push(&mut self, op: i64, batch: &Batch) {
+        let Some(row) = self.0.iter_mut().rev().find(|row| row.op == op) else {
+            self.0.push(RecordRow { op, boundary: i64::from(batch.boundary), text: batch.record.clone() });
+            return;
+        };
+        row.text.push(RECORD_END);
+        if batch.boundary {
+            row.boundary = to_column(row.text.len() as u64) + 1;
+        }
+        row.text.push_str(&batch.record);
+    }
+
+    /// Writes what was kept.
+    pub(super) fn write(self, connection: &Connection) -> Result<(), StoreError> {
+        self.0.iter().try_for_each(|RecordRow { op, boundary, text }| {
+            execute(connection, INSERT_RECORD, params![op, boundary, text])
+        })
+    }
 }
 
 impl Checked {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use jackline_runtime::journal::{Batch, StoreError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::batch::{Checked, Erasure, apply, last_summaries};
+use super::batch::{Checked, Erasure, Records, apply, last_summaries};
 use super::group::Group;
 use super::hurry::Hurry;
 use super::ledger::Ledger;
@@ -94,8 +94,8 @@ impl WriterThread {
         let last_summaries = last_summaries(batches);
         let mut checked = Checked::default();
         let mut has_bad_batch = false;
-        let together = self.write_with(batches, full, |transaction, owner, at| {
-            let applied = apply(transaction, owner, &batches[at], &mut checked, last_summaries[at]);
+        let together = self.write_with(batches, full, |transaction, owner, records, at| {
+            let applied = apply(transaction, owner, &batches[at], &mut checked, records, last_summaries[at]);
             has_bad_batch |= applied.is_err();
             applied.map(Ok)
         });
@@ -103,7 +103,7 @@ impl WriterThread {
         if !has_bad_batch {
             return together;
         }
-        self.write_with(batches, full, |transaction, owner, at| apply_alone(transaction, owner, &batches[at]))
+        self.write_with(batches, full, |transaction, owner, _, at| apply_alone(transaction, owner, &batches[at]))
     }
 
     /// Writes batches in one transaction, each by `apply`, whose outer error ends the transaction.
@@ -111,18 +111,24 @@ impl WriterThread {
         &mut self,
         batches: &[Batch],
         full: bool,
-        mut apply: impl FnMut(&mut Transaction<'_>, &str, usize) -> Result<Result<Erasure, StoreError>, StoreError>,
+        mut apply: impl FnMut(
+            &mut Transaction<'_>,
+            &str,
+            &mut Records,
+            usize,
+        ) -> Result<Result<Erasure, StoreError>, StoreError>,
     ) -> Result<(), StoreError> {
         let ledger = Arc::clone(&self.ledger);
         let owner = self.owner.clone();
         let mut erasure = Erasure::None;
         self.transact(full, |transaction| {
             let mut applied = 0;
+            let mut records = Records::default();
             for (at, batch) in batches.iter().enumerate() {
                 if ledger.failure(&batch.operation).is_some() {
                     continue;
                 }
-                match apply(transaction, &owner, at)? {
+                match apply(transaction, &owner, &mut records, at)? {
                     Ok(found) => {
                         erasure = erasure.max(found);
                         applied += 1;
@@ -130,6 +136,7 @@ impl WriterThread {
                     Err(error) => ledger.fail(&batch.operation, &error),
                 }
             }
+            records.write(transaction)?;
             if full && applied == 0 {
                 // An empty commit syncs nothing, so this one writes a number.
                 transaction.execute("UPDATE meta SET value = value + 1 WHERE name = 'syncs'", []).doing(COMMIT)?;
@@ -222,7 +229,9 @@ fn apply_alone(
     batch: &Batch,
 ) -> Result<Result<Erasure, StoreError>, StoreError> {
     let savepoint = transaction.savepoint().doing(COMMIT)?;
-    let applied = apply(&savepoint, owner, batch, &mut Checked::default(), true);
+    let mut records = Records::default();
+    let applied = apply(&savepoint, owner, batch, &mut Checked::default(), &mut records, true)
+        .and_then(|erasure| records.write(&savepoint).map(|()| erasure));
     match applied {
         Ok(erasure) => savepoint.commit().doing(COMMIT).map(|()| Ok(erasure)),
         // On some errors, a full disk among them, SQLite may roll back everything by itself.
