@@ -81,7 +81,7 @@ impl Operation {
             aborted: reply.finish == FinishReason::Abort,
             unresolved: turn.unresolved,
         };
-        self.note_reply(&message, reply.usage);
+        self.note_reply(&message, reply.usage, reply.finish_raw);
         self.turn = Arc::new(turn);
         self.calls.clear();
         self.pending.rows.push(Row::Message(PlacedMessage { place, message: message.clone() }));
@@ -89,10 +89,10 @@ impl Operation {
         self.take(What::ModelReplied(id, facts))
     }
 
-    fn note_reply(&mut self, message: &Message, usage: Option<ModelUsage>) {
+    fn note_reply(&mut self, message: &Message, usage: Option<ModelUsage>, finish: Option<String>) {
         let MessageBody::Assistant { content, reasoning, tool_calls } = &message.body else { return };
         let text = content.text();
-        self.tell(|| Told::ModelEnd { content: text.clone(), calls: tool_calls.len(), usage });
+        self.tell(|| Told::ModelEnd { content: text.clone(), calls: tool_calls.len(), usage, finish });
         self.steps.content = Some(text);
         self.steps.reasoning = reasoning.as_ref().map(|text| text.to_string());
         self.steps.calling = calling(tool_calls);

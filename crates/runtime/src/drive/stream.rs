@@ -56,8 +56,14 @@ pub enum Told {
     Reasoning { delta: String },
     /// It failed and will be asked again; pieces of the failed try are void.
     ModelRetry { attempt: u16, delay_ms: u64, error: String },
-    /// It has answered.
-    ModelEnd { content: String, calls: usize, usage: Option<ModelUsage> },
+    /// It has answered. `finish` is the provider's own word for why it stopped, where that is none of the usual ones.
+    ModelEnd {
+        content: String,
+        calls: usize,
+        usage: Option<ModelUsage>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish: Option<String>,
+    },
     /// It has not, for good.
     ModelError { error: Fault },
     /// A call is about to be cleared.

@@ -70,7 +70,15 @@ fn about_steps_and_models() -> Vec<(&'static str, Vec<Field>)> {
         ("text", vec![must("delta", text())]),
         ("reasoning", vec![must("delta", text())]),
         ("model_retry", vec![must("attempt", count()), must("delayMs", count()), must("error", text())]),
-        ("model_end", vec![must("content", text()), must("calls", count()), must("usage", or_null(named("usage")))]),
+        (
+            "model_end",
+            vec![
+                must("content", text()),
+                must("calls", count()),
+                must("usage", or_null(named("usage"))),
+                may("finish", text()),
+            ],
+        ),
         ("model_error", vec![must("error", named("fault"))]),
     ]
 }

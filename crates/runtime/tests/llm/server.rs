@@ -35,7 +35,9 @@ pub(crate) struct Answer {
 impl Answer {
     /// A case file: `.sse` is the body of a stream, `.json` a whole body, `.http` a raw reply.
     pub(crate) fn case(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/inputs").join(name);
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let inputs = package.ancestors().map(|above| above.join("tests/cases/inputs")).find(|folder| folder.is_dir());
+        let path = inputs.expect("the package lies in the workspace").join(name);
         let file = std::fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         match path.extension().and_then(|end| end.to_str()) {
             Some("sse") => Self::ok("text/event-stream", &file),
