@@ -354,14 +354,17 @@ async fn l08_a_critical_hook_that_fails_about_the_end_is_raised_when_the_end_is_
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hear = |name: &'static str| {
         let heard = Arc::clone(&heard);
-        move || heard.lock().unwrap().push(name)
+        move || {
+            heard.lock().unwrap().push(name);
+            ready(())
+        }
     };
     let (complete, error) = (hear("onComplete"), hear("onError"));
     let critical = WebhookConfig { fallback: jackline_hooks::Fallback::None, ..WebhookConfig::new("https://x.test/") };
     let hooks = Hooks::new()
         .webhook("audit", HookKind::OnComplete, critical)
-        .on_complete("sibling", move |_| ready(complete()))
-        .on_run_error("never", move |_| ready(error()));
+        .on_complete("sibling", move |_| complete())
+        .on_run_error("never", move |_| error());
     // The model has no answer: the run fails.
     let runtime = world.runtime(world.store.clone(), Vec::new());
     let run = runtime.start(&agent(), "go", hooks).unwrap();

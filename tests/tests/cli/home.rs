@@ -104,6 +104,12 @@ impl Running {
         }
     }
 
+    /// Reads what it says on the side, up to a line that holds this, and gives it. The rest is read by nobody.
+    pub(crate) fn until_error(&mut self, part: &str) -> String {
+        let mut lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
+        lines.find_map(|line| line.ok().filter(|line| line.contains(part))).expect("the line comes")
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());

@@ -21,8 +21,9 @@ use crate::kind_set::KindSet;
 use crate::{
     AfterCallAgentEvent, AfterCompactEvent, AfterHumanInterventionEvent, AfterStepEvent, AfterToolCallControl,
     AfterToolCallEvent, BeforeCallAgentEvent, BeforeCompactEvent, BeforeHumanInterventionEvent, BeforeStepEvent,
-    BeforeToolCallEvent, CommandConfig, Event, HookKind, Matcher, OnCallAgentErrorEvent, OnCompactErrorEvent,
-    OnCompleteEvent, OnErrorEvent, OnStopByHumanInterventionEvent, OnToolCallErrorEvent, WebhookConfig,
+    BeforeToolCallEvent, CommandConfig, DeliveryKind, Event, HookKind, Matcher, OnCallAgentErrorEvent,
+    OnCompactErrorEvent, OnCompleteEvent, OnErrorEvent, OnStopByHumanInterventionEvent, OnToolCallErrorEvent,
+    WebhookConfig,
 };
 
 /// The hooks of one operation, in the order in which they are asked.
@@ -239,6 +240,11 @@ impl<S> Hooks<S> {
     /// The ids of all hooks, in order.
     pub fn ids(&self) -> Vec<HookId> {
         self.ids_of(|_| true)
+    }
+
+    /// The ids of the hooks that are delivered by way of a store, in order. A host without an outbox refuses them.
+    pub fn outbox_ids(&self) -> Vec<HookId> {
+        self.ids_of(|entry| entry.webhook_config().is_some_and(|config| config.delivery == DeliveryKind::Outbox))
     }
 
     /// The hooks that survive their process, as they are stored: native ones do not. [`stored`](Self::stored) takes

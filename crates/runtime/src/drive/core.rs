@@ -275,6 +275,17 @@ impl Core {
         Ok(setup)
     }
 
+    /// Whether these hooks can be fired here.
+    pub(crate) fn check_hooks(&self, hooks: &Hooks) -> Result<(), RunError> {
+        self.dispatcher.validate(hooks)?;
+        match hooks.outbox_ids().first() {
+            Some(hook) => Err(RunError::Setup(format!(
+                "hook `{hook}` asks for delivery `outbox`, which this runtime does not have yet; use `fetch` or `qstash`"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// These hooks, behind the stored ones that they do not replace. A store that cannot be read is an error: what was
     /// to guard the operation is then not known.
     pub(crate) fn with_stored(&self, id: &OperationId, hooks: Hooks) -> Result<Hooks, RunError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jackline_hooks::{Delivery, DispatchError, Event, HookKind};
+use jackline_hooks::{Delivery, DispatchError, Event, HookKind, RulingCause};
 use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
@@ -417,7 +417,13 @@ pub(crate) fn pending_views(question: &ApprovalQuestion) -> (Vec<PendingCallView
 pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
     let shown = |receipt: &jackline_hooks::Receipt| HookReceipt {
         id: receipt.hook.to_string(),
+        carrier: receipt.carrier.as_str().into(),
         answer: receipt.answer.as_str().into(),
+        fault: receipt.fault.map(|fault| fault.as_str().into()),
+        decided_by: receipt.decided_by.map(|cause| match cause {
+            RulingCause::Policy => "policy".into(),
+            RulingCause::Failure => "failure".into(),
+        }),
         micros: u64::try_from(receipt.latency.as_micros()).unwrap_or(u64::MAX),
     };
     delivery.receipts.iter().map(shown).collect()

@@ -50,7 +50,7 @@ impl Runtime {
     /// was started then.
     pub fn start(&self, agent: &Agent, prompt: impl Into<Prompt>, hooks: impl Into<Hooks>) -> Result<Run, RunError> {
         let hooks: Hooks = hooks.into();
-        hooks.validate()?;
+        self.core.check_hooks(&hooks)?;
         let prompt: Prompt = prompt.into();
         let (config, config_hash) = agent.frozen().map_err(|error| RunError::Setup(error.to_string()))?;
         self.core.setup(agent.clone(), &config_hash)?;
@@ -101,7 +101,7 @@ impl Runtime {
     /// As [`resume`](Self::resume).
     pub fn resume_with(&self, id: &OperationId, hooks: impl Into<Hooks>, options: &Resume) -> Result<Run, RunError> {
         let hooks: Hooks = hooks.into();
-        hooks.validate()?;
+        self.core.check_hooks(&hooks)?;
         let header = self.core.store.header(id)?;
         if header.summary.reason.is_some()
             && let Some(reason) = over_for_good(&self.core, id)?

@@ -31,7 +31,7 @@ webhook = { url = "/done", delivery = "qstash", retries = 3, delay = "10s", body
 [[hook]]
 id = "log"
 type = "onComplete"
-webhook = { url = "/done", delivery = "outbox" }
+webhook = { url = "/done", delivery = "qstash" }
 
 [[hook]]
 id = "program"
@@ -63,7 +63,7 @@ fn every_key_of_a_hook_is_read_and_registered() {
     assert!(policy.network.unwrap().permits_address("10.1.1.1".parse().unwrap()));
     assert_eq!(stored[0]["matcher"], "^fs/");
     assert_eq!(stored[1]["webhook"]["body"], json!({"team": "a"}));
-    assert_eq!(stored[2]["webhook"]["delivery"], "outbox");
+    assert_eq!(stored[2]["webhook"]["delivery"], "qstash");
     let program = CommandConfig::from_json(&stored[3]["command"]).unwrap();
     assert_eq!((program.command.len(), program.is_inherited()), (2, false));
     assert_eq!(program.directory.as_deref(), Some(Path::new("/agents")));
@@ -76,8 +76,8 @@ fn hooks_are_part_of_what_is_frozen() {
         (read(FULL), read(&FULL.replace("onError = \"block\"\nsigning", "onError = \"continue\"\nsigning")));
     assert_ne!(one.hash(), other.hash());
     let spelled_out = FULL.replace(
-        "webhook = { url = \"/done\", delivery = \"outbox\" }",
-        "webhook = { url = \"/done\", delivery = \"outbox\", onError = \"continue\", inherit = false }",
+        "webhook = { url = \"/done\", delivery = \"qstash\" }",
+        "webhook = { url = \"/done\", delivery = \"qstash\", onError = \"continue\", inherit = false }",
     );
     assert_eq!(one.hash(), read(&spelled_out).hash());
     let again: AgentConfig = serde_json::from_str(&one.canonical_json()).unwrap();
@@ -104,6 +104,10 @@ fn a_wrong_registration_names_hook_field_and_remedy_at_its_place() {
              these, spelled like this); did you mean `outbox`?",
         ),
         (
+            "id = \"p\"\ntype = \"onComplete\"\nwebhook = { url = \"/x\", delivery = \"outbox\" }",
+            "agent.toml:5:36: hook `p`: delivery `outbox` is not there yet",
+        ),
+        (
             "id = \"p\"\ntype = \"onComplete\"\nmatcher = \"x\"\ncommand = [\"x\"]",
             "agent.toml:5:11: hook `p`: Matchers are only supported for tool events (`matcher`: remove the matcher, or use a \
              tool event)",
@@ -115,7 +119,7 @@ fn a_wrong_registration_names_hook_field_and_remedy_at_its_place() {
             "agent.toml:5:11: hook `p`: Invalid hook matcher regular expression",
         ),
         (
-            "id = \"p\"\ntype = \"beforeToolCall\"\nwebhook = { url = \"/x\", responseHandling = \"toolCall\", delivery = \"outbox\" }",
+            "id = \"p\"\ntype = \"beforeToolCall\"\nwebhook = { url = \"/x\", responseHandling = \"toolCall\", delivery = \"qstash\" }",
             "agent.toml:5:67: hook `p`: toolCall response handling requires fetch delivery",
         ),
         (
