@@ -11,6 +11,7 @@ mod cli {
     pub(crate) mod hooks;
     pub(crate) mod machine;
     pub(crate) mod pipes;
+    pub(crate) mod policy_page;
     pub(crate) mod signals;
     pub(crate) mod tour;
 }

@@ -85,7 +85,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         Self { child, out }

@@ -25,9 +25,13 @@ fn listen(home: &Home, words: &[&str]) -> (Running, String) {
     (receiver, url)
 }
 
+/// What was decided about each call, sorted: they end in any order.
 fn decisions(out: &str) -> Vec<String> {
     let ends = json_lines(out).into_iter().filter(|event| event["type"] == "tool_end");
-    ends.map(|event| format!("{} {}", event["decision"]["by"], event["result"]["content"])).collect()
+    let mut all: Vec<String> =
+        ends.map(|event| format!("{} {}", event["decision"]["by"], event["result"]["content"])).collect();
+    all.sort();
+    all
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn a_command_hook_decides_and_a_webhook_hears() {
     let ran = home.run(&["run", "--agent", "agent.toml", "--json", "go"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let decided = decisions(&ran.out);
-    assert_eq!(decided, ["\"ran\" \"the menu\"", "\"denied\" \"secrets stay here\""]);
+    assert_eq!(decided, ["\"denied\" \"secrets stay here\"", "\"ran\" \"the menu\""]);
     let mut receiver = receiver;
     let heard: Value = serde_json::from_str(&receiver.until("onComplete")).unwrap();
     assert_eq!((heard["payload"]["reason"].as_str(), heard["path"].as_str()), (Some("done"), Some("/done")));
@@ -75,7 +79,7 @@ fn the_environment_puts_one_policy_in_front_of_every_agent() {
     command.env("AGENT_HOOK_WEBHOOK_RESPONSE_HANDLING", "toolCall");
     let answered = ran(&mut command);
     assert_eq!(answered.code, Some(0), "{}", answered.err);
-    assert_eq!(decisions(&answered.out), ["\"ran\" \"the menu\"", "\"denied\" \"not in this house\""]);
+    assert_eq!(decisions(&answered.out), ["\"denied\" \"not in this house\"", "\"ran\" \"the menu\""]);
     drop(receiver);
     // Variables that make no sense start nothing.
     let mut command = home.command(&["run", "--agent", "agent.toml", "go"]);
@@ -92,7 +96,9 @@ fn the_environment_puts_one_policy_in_front_of_every_agent() {
 
 #[test]
 fn a_policy_that_is_down_costs_what_its_file_says() {
-    for (on_error, expected) in [("continue", "\"ran\" \"the menu\""), ("block", "\"denied\" \"hook_control_error\"")] {
+    for (on_error, expected) in
+        [("continue", "\"ran\" \"the combination\""), ("block", "\"denied\" \"hook_control_error\"")]
+    {
         let home = home(&format!(
             "[[hook]]\nid = 'policy'\ntype = 'beforeToolCall'\nwebhook = {{ url = 'http://127.0.0.1:9/', \
              responseHandling = 'toolCall', onError = '{on_error}' }}\n"
