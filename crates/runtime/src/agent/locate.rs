@@ -1,5 +1,6 @@
 //! Places in a TOML text: lines, columns, keys.
 
+#[cfg(feature = "drive")]
 use toml::de::{DeTable, DeValue};
 
 /// The line and the column, both from 1, of a byte.
@@ -45,6 +46,7 @@ pub(super) fn offset_of_key(text: &str, key: &str) -> usize {
 
 /// The byte at which a value stands that is reached by keys and by numbers of lists, as `hook`, `0`, `webhook`, `url`.
 /// Where the way breaks off, the last value that was reached.
+#[cfg(feature = "drive")]
 pub(super) fn offset_of_path<'a>(text: &str, path: impl IntoIterator<Item = &'a str>) -> usize {
     let Ok(root) = DeTable::parse(text) else { return 0 };
     let mut offset = 0;
@@ -89,6 +91,7 @@ mod tests {
         assert_eq!(line_and_column("a", 99), (1, 2));
     }
 
+    #[cfg(feature = "drive")]
     #[test]
     fn values_are_found_by_their_path() {
         let text = "a = 1\n[[hook]]\nid = 'x'\n[[hook]]\nid = 'y'\nwebhook = { url = '/', env = ['A', 'B'] }\n";
