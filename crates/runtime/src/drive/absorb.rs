@@ -32,11 +32,10 @@ impl Operation {
                 self.critical = self.critical.take().or(failure);
                 self.take(What::HookAnswered(id))
             }
-            Done::Notice(id) => {
+            Done::Notice(id, failure) => {
+                self.critical = self.critical.take().or(failure);
                 self.notice_under_way = false;
-                self.take(What::NoticeDelivered(id))?;
-                self.next_notice();
-                Ok(())
+                self.take(What::NoticeDelivered(id))
             }
             Done::Planned(id, plan) => self.take(What::Planned(id, plan)),
             Done::PlanFailed(id, fault) => self.take(What::PlanFailed(id, fault)),

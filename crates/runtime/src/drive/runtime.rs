@@ -83,7 +83,8 @@ impl Runtime {
     /// Goes on with an operation: one that a dead process left, one that is parked, or one that
     /// ended in a way that can be gone on with. One that ended for good, but whose process died
     /// before all hooks had heard of it, tells them. Native handlers are given again; webhooks and
-    /// commands are in the store, and one that is given again takes the place of the stored one with its id.
+    /// commands are in the store, and one that is given again takes the place of the stored one with its id. In queue
+    /// mode the stored ones are all there are.
     ///
     /// # Errors
     ///
