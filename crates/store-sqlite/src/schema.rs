@@ -167,8 +167,8 @@ fn create_tables(connection: &mut Connection) -> Result<(), StoreError> {
 
 /// Brings the tables of an older file up to date, in the transaction that raises its number.
 fn migrate(connection: &Connection, found: u32) -> Result<(), StoreError> {
-    let since = MIGRATIONS.iter().filter(|(version, _)| *version > found);
-    since.map(|(_, tables)| connection.execute_batch(tables).doing(MIGRATE)).collect()
+    let mut since = MIGRATIONS.iter().filter(|(version, _)| *version > found);
+    since.try_for_each(|(_, tables)| connection.execute_batch(tables).doing(MIGRATE))
 }
 
 fn too_new(found: u32) -> StoreError {
