@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jackline_hooks::{Delivery, DispatchError, Event, HookKind, RulingCause};
+use jackline_hooks::{Delivery, Event, HookKind, RulingCause};
 use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::ask::ask;
 use super::core::RunError;
 use super::facts::Sight;
-use super::operation::{Done, Notice, Operation};
+use super::operation::{Delivered, Done, Notice, Operation};
 use super::stream::{HookReceipt, PendingCallView, Stream, Told};
 use super::turn::Fit;
 use super::unit::{Stop, Unit};
@@ -108,11 +108,11 @@ impl Operation {
         match event {
             None => {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
-                self.ready.push_back(Done::Hook(id, None));
+                self.ready.push_back(Done::Hook(id, Delivered::default()));
             }
             Some(event) => {
                 let delivery = self.deliver(id, event);
-                self.launch(delivery.map(move |failure| Done::Hook(id, failure)).boxed());
+                self.launch(delivery.map(move |delivered| Done::Hook(id, delivered)).boxed());
             }
         }
     }
@@ -123,12 +123,12 @@ impl Operation {
             let Some(Notice { id, kind, event }) = self.notices.pop_front() else { return };
             let Some(event) = event else {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
-                self.ready.push_back(Done::Notice(id));
+                self.ready.push_back(Done::Notice(id, Delivered::default()));
                 continue;
             };
             self.notice_under_way = true;
             let delivery = self.deliver(id, event);
-            self.launch(delivery.map(move |_| Done::Notice(id)).boxed());
+            self.launch(delivery.map(move |delivered| Done::Notice(id, delivered)).boxed());
             return;
         }
     }
@@ -138,9 +138,8 @@ impl Operation {
         if self.hooks.wants(firing.kind()) { self.sight().event(firing) } else { None }
     }
 
-    /// The delivery of an event that fired here, and what the run's caller must hear of it: a critical hook that
-    /// failed about the end of the run. Elsewhere such a failure is logged and in the receipts.
-    fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Option<Box<DispatchError>>> {
+    /// The delivery of an event that fired here, and what comes of it.
+    fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Delivered> {
         let (kind, step) = (event.kind(), id.step);
         let hooks = self.hooks.at(id);
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
@@ -163,7 +162,10 @@ impl Operation {
                 let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
                 stream.tell(clock.now_ms(), &operation, step, told);
             }
-            delivery.surface().err().filter(|_| kind == HookKind::OnComplete).map(Box::new)
+            let outbox = delivery.outbox.clone();
+            // Elsewhere than at the end such a failure is logged and in the receipts.
+            let critical = delivery.surface().err().filter(|_| kind == HookKind::OnComplete).map(Box::new);
+            Delivered { critical, outbox }
         }
         .boxed()
     }

@@ -7,6 +7,7 @@ use jackline_runtime::journal::{Approval, Batch, Fence, Fold, InboxId, Row, Stor
 use jackline_tools::Archived;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::outbox::enqueue;
 use super::post::insert_item;
 use crate::error::Doing;
 use crate::read::{RECORD_END, operation_key};
@@ -46,6 +47,9 @@ pub(super) fn apply(
     }
     if let Some(fold) = &batch.fold {
         write_fold(connection, op, fold)?;
+    }
+    for delivery in &batch.outbox {
+        enqueue(connection, op, delivery)?;
     }
     if batch.approval_closed || batch.approval.is_some() {
         execute(connection, "UPDATE approvals SET is_open = 0 WHERE op = ?1 AND is_open = 1", params![op])?;

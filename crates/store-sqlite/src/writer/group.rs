@@ -83,6 +83,7 @@ pub(super) mod tests {
             approval_closed: false,
             consumed: Vec::new(),
             posts: Vec::new(),
+            outbox: Vec::new(),
             summary: None,
         }
     }

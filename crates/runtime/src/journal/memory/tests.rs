@@ -79,6 +79,7 @@ fn batch(operation: &OperationId, fence: Fence) -> Batch {
         approval_closed: false,
         consumed: Vec::new(),
         posts: Vec::new(),
+        outbox: Vec::new(),
         summary: None,
     }
 }

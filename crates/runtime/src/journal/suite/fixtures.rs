@@ -49,6 +49,7 @@ pub(super) fn batch(operation: &OperationId, fence: Fence) -> Batch {
         approval_closed: false,
         consumed: Vec::new(),
         posts: Vec::new(),
+        outbox: Vec::new(),
         summary: None,
     }
 }
