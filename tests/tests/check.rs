@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jackline_model::{ApprovalId, BlobId, ConfigHash, MessageBody, OperationId, ToolKey, ToolRunResult};
 use jackline_runtime::drive::{Agent, CheckError, FnTool, Runtime, check_operation};
 use jackline_runtime::journal::{
-    Approval, ApprovalQuestion, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, InboxId, InboxItem,
-    Loaded, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
+    Approval, ApprovalQuestion, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId,
+    InboxItem, Loaded, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::llm::{ReplyBuilder, ScriptedModel, Turn};
 use jackline_runtime::machine::Durability;
@@ -155,6 +155,10 @@ impl Store for Bent {
 
     fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
         self.store.caller_hooks(operation)
+    }
+
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {
+        self.store.heard(operation)
     }
 
     fn config(&self, hash: &ConfigHash) -> Result<Option<Arc<str>>, StoreError> {

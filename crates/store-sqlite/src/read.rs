@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackline_model::{BlobId, ConfigHash, OperationId};
 use jackline_runtime::journal::posting::place_after;
 use jackline_runtime::journal::{
-    Approval, Header, InboxId, InboxItem, Loaded, NewDelivery, StoreError, StoredDelivery, StoredMessage,
+    Approval, Header, Heard, InboxId, InboxItem, Loaded, NewDelivery, StoreError, StoredDelivery, StoredMessage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -143,6 +143,14 @@ pub(crate) fn deliveries(
             error: column(row, 8)?,
             dead: column(row, 9)?,
         })
+    })
+}
+
+pub(crate) fn heard(connection: &Connection, id: &OperationId) -> Result<Vec<Heard>, StoreError> {
+    let key = operation_key(connection, id)?;
+    collect(connection, "SELECT call, text FROM heard WHERE op = ?1 ORDER BY key", [key], |row| {
+        let call: Option<String> = column(row, 0)?;
+        Ok(Heard { call: call.map(Into::into), text: column(row, 1)? })
     })
 }
 

@@ -49,8 +49,16 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         connection = connect(&unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
     }
     check_is_ours(&mut connection, path)?;
-    if version_of(&connection)? == 0 {
-        return Err(damaged("there are no tables", path.display()));
+    match version_of(&connection)? {
+        0 => return Err(damaged("there are no tables", path.display())),
+        VERSION => {}
+        _older => {
+            return Err(io_at(
+                path,
+                "read it as it is",
+                "was written by an older program; run or resume something on it once",
+            ));
+        }
     }
     Ok(connection)
 }
@@ -155,14 +163,24 @@ fn create_tables(connection: &mut Connection) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).doing(CREATE)?;
     // Another process may have been faster.
     match version_of(&transaction)? {
-        0 => {}
+        0 => transaction.execute_batch(TABLES).doing(CREATE)?,
+        1 => transaction.execute_batch(&tables_of_hooks()).doing("add the tables for hooks")?,
         VERSION => return Ok(()),
         newer => return Err(too_new(newer)),
     }
-    transaction.execute_batch(TABLES).doing(CREATE)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID).doing(CREATE)?;
     transaction.pragma_update(None, "user_version", VERSION).doing(CREATE)?;
     transaction.commit().doing(CREATE)
+}
+
+/// What version 2 added. A file of version 1 may have some of it.
+fn tables_of_hooks() -> String {
+    let added = TABLES.split(';').filter(|statement| ADDED_IN_2.iter().any(|name| statement.contains(name)));
+    let unless_there = |statement: &str| {
+        let statement = statement.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ");
+        statement.replace("CREATE INDEX ", "CREATE INDEX IF NOT EXISTS ") + ";"
+    };
+    added.map(unless_there).collect()
 }
 
 fn too_new(found: u32) -> StoreError {
@@ -186,7 +204,10 @@ fn name_the_file(error: StoreError, path: &Path) -> StoreError {
 const TABLES: &str = include_str!("schema.sql");
 
 /// Raised with every change of the tables. Older programs refuse a newer file by this number.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+const ADDED_IN_2: [&str; 5] =
+    ["TABLE caller_hooks ", "TABLE outbox ", "INDEX outbox_by_time ", "TABLE heard ", "INDEX heard_by_operation "];
 
 /// "JKLN", so that `file` and we can tell our databases from others.
 const APPLICATION_ID: i32 = 0x4A4B_4C4E;

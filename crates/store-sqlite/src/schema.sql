@@ -70,6 +70,15 @@ CREATE TABLE outbox (
 ) STRICT;
 CREATE INDEX outbox_by_time ON outbox (dead, due_at);
 
+-- What hooks answered: one row per firing that asked any.
+CREATE TABLE heard (
+  key INTEGER PRIMARY KEY,
+  op INTEGER NOT NULL,
+  call TEXT,
+  text TEXT NOT NULL
+) STRICT;
+CREATE INDEX heard_by_operation ON heard (op);
+
 -- One row per operation and commit, a record a line. `boundary` tells where in the text, in bytes from 1, the last
 -- record begins that a resume can start at; 0 if there is none.
 CREATE TABLE records (

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackline_model::{BlobId, ConfigHash, OperationId};
 use jackline_runtime::journal::{
-    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, InboxId, InboxItem, Loaded,
+    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId, InboxItem, Loaded,
     NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::machine::Durability;
@@ -224,6 +224,10 @@ impl Store for SqliteStore {
 
     fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
         self.writer()?.change_delivery(id, change)
+    }
+
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {
+        read::heard(&self.settled(Some(operation)), operation)
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

@@ -77,8 +77,31 @@ fn a_newer_file_is_refused_by_its_number() {
     place.raw().pragma_update(None, "user_version", 7).unwrap();
     for options in [OpenOptions::default(), only_read()] {
         let error = SqliteStore::open(place.path(), &options).unwrap_err();
-        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 1 });
+        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 2 });
     }
+}
+
+#[test]
+fn a_file_of_the_first_version_gets_the_tables_for_hooks() {
+    let place = Place::new();
+    {
+        let store = place.open();
+        let fence = store.create(new_operation("op")).unwrap();
+        store.release(&"op".into(), fence).unwrap();
+    }
+    let raw = place.raw();
+    raw.execute_batch("DROP TABLE outbox; DROP TABLE heard; DROP TABLE caller_hooks").unwrap();
+    raw.pragma_update(None, "user_version", 1).unwrap();
+    drop(raw);
+    let error = SqliteStore::open(place.path(), &only_read()).unwrap_err();
+    assert!(error.to_string().contains("older program"), "{error}");
+
+    let store = place.open();
+    assert_eq!(store.list(2).unwrap().len(), 1, "what was there is still there");
+    assert_eq!(store.caller_hooks(&"op".into()).unwrap(), Vec::<String>::new());
+    assert_eq!((store.outbox(1).unwrap(), store.heard(&"op".into()).unwrap()), (vec![], vec![]));
+    drop(store);
+    assert!(SqliteStore::open(place.path(), &only_read()).is_ok());
 }
 
 #[test]

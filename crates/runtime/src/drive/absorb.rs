@@ -30,11 +30,13 @@ impl Operation {
         match done {
             Done::Hook(id, delivered) => {
                 self.enqueue(&delivered.outbox)?;
+                self.pending.heard.extend(delivered.heard);
                 self.critical = self.critical.take().or(delivered.critical);
                 self.take(What::HookAnswered(id))
             }
             Done::Notice(id, delivered) => {
                 self.enqueue(&delivered.outbox)?;
+                self.pending.heard.extend(delivered.heard);
                 self.notice_under_way = false;
                 self.take(What::NoticeDelivered(id))?;
                 self.next_notice();
@@ -154,7 +156,7 @@ impl Operation {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(call, deliveries) => {
-                self.note_before(&deliveries)?;
+                self.note_before(ordinal, &deliveries)?;
                 self.calls.insert(ordinal, call);
                 self.take(What::CallCleared(id))?;
                 // A client's call is not run: whoever drives the runtime answers it.
@@ -165,7 +167,7 @@ impl Operation {
                 Ok(())
             }
             Stop::Parked(call, deliveries) => {
-                self.note_deliveries(&deliveries)?;
+                self.note_deliveries(ordinal, &deliveries)?;
                 self.calls.insert(ordinal, call);
                 self.tool_parked(ordinal, None);
                 self.take(What::CallParked(id))
@@ -180,7 +182,7 @@ impl Operation {
         }
         let Some(call) = self.turn.call(settled.ordinal).cloned() else { return Ok(()) };
         self.calls.remove(&settled.ordinal);
-        self.note_deliveries(&settled.deliveries)?;
+        self.note_deliveries(settled.ordinal, &settled.deliveries)?;
         self.settled_told(&settled);
         let message = tool_message(call.row.clone(), call.call.id.clone(), call.call.key.clone(), &settled.published);
         self.steps.results.push((call.call.key.clone(), settled.published.result().clone()));
@@ -202,7 +204,7 @@ impl Operation {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(_, deliveries) | Stop::Parked(_, deliveries) => {
-                self.note_deliveries(&deliveries)?;
+                self.note_deliveries(ordinal, &deliveries)?;
                 self.start_cleared_child(id, ordinal)
             }
             Stop::Settled(mut settled) => {

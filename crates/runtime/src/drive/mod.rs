@@ -14,6 +14,7 @@ mod conversation;
 mod core;
 mod facts;
 mod fn_tool;
+mod hearing;
 mod inbox;
 mod open;
 mod operation;

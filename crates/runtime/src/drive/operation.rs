@@ -17,13 +17,14 @@ use tokio_util::sync::CancellationToken;
 use super::conversation::Conversation;
 use super::core::{Core, Mailbox, RunError};
 use super::facts::{RunFacts, StepFacts};
+use super::hearing::{heard, receipts};
 use super::pending::Pending;
 use super::setup::Setup;
 use super::stream::{Report, Told};
 use super::turn::Turn;
 use super::unit::SettledCall;
 use super::{child, outbox, summarize, unit};
-use crate::journal::{Approval, Fence, InboxId};
+use crate::journal::{Approval, Fence, Heard, InboxId};
 use crate::llm::{ModelFault, ModelReply};
 use crate::machine::{
     Durability, EffectId, Ending, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
@@ -66,13 +67,15 @@ pub(crate) struct Operation {
     pub(crate) has_deliveries: bool,
 }
 
-/// What comes of a firing besides its receipts.
+/// What comes of a firing.
 #[derive(Debug, Default)]
 pub(crate) struct Delivered {
     /// A critical hook that failed about the end of the run.
     pub(crate) critical: Option<Box<DispatchError>>,
     /// What the store is to keep until it is delivered.
     pub(crate) outbox: Vec<OutboxItem>,
+    /// Its receipts, for the store.
+    pub(crate) heard: Option<Heard>,
 }
 
 /// How an operation came to rest.
@@ -286,11 +289,11 @@ impl Operation {
     }
 
     /// Before-hooks were asked, and perhaps there were none.
-    pub(crate) fn note_before(&mut self, deliveries: &[Delivery]) -> Result<(), RunError> {
+    pub(crate) fn note_before(&mut self, call: Ordinal, deliveries: &[Delivery]) -> Result<(), RunError> {
         if deliveries.iter().all(Delivery::is_empty) {
             self.tell(|| Told::Hook { hook: HookKind::BeforeToolCall, asked: Vec::new() });
         }
-        self.note_deliveries(deliveries)
+        self.note_deliveries(call, deliveries)
     }
 
     /// What is to be delivered by way of the store is written with the next record.
@@ -303,12 +306,15 @@ impl Operation {
         Ok(())
     }
 
-    pub(crate) fn note_deliveries(&mut self, deliveries: &[Delivery]) -> Result<(), RunError> {
+    /// Hooks were asked about a call.
+    pub(crate) fn note_deliveries(&mut self, call: Ordinal, deliveries: &[Delivery]) -> Result<(), RunError> {
+        let call = self.turn.call(call).map(|call| call.call.id.clone());
         for delivery in deliveries {
             self.enqueue(&delivery.outbox)?;
+            self.pending.heard.extend(heard(call.clone(), self.step(), delivery));
             if let Some(first) = delivery.receipts.first() {
                 let hook = first.kind;
-                self.tell(|| Told::Hook { hook, asked: super::perform::receipts(delivery) });
+                self.tell(|| Told::Hook { hook, asked: receipts(delivery) });
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use jackline_model::OperationId;
 
 use crate::journal::{
-    Approval, Batch, Fence, Fold, InboxId, InboxItem, NewDelivery, Row, Store, StoreError, Summary, encode,
+    Approval, Batch, Fence, Fold, Heard, InboxId, InboxItem, NewDelivery, Row, Store, StoreError, Summary, encode,
 };
 use crate::machine::{Boundary, Durability, Input};
 
@@ -18,6 +18,7 @@ pub(crate) struct Pending {
     pub(crate) consumed: Vec<InboxId>,
     pub(crate) posts: Vec<(OperationId, InboxItem)>,
     pub(crate) outbox: Vec<NewDelivery>,
+    pub(crate) heard: Vec<Heard>,
     pub(crate) summary: Option<Summary>,
 }
 
@@ -63,6 +64,7 @@ impl Pending {
             consumed: pending.consumed,
             posts: pending.posts,
             outbox: pending.outbox,
+            heard: pending.heard,
             summary: pending.summary,
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jackline_hooks::{Delivery, Event, HookKind, RulingCause};
+use jackline_hooks::{Delivery, Event, HookKind};
 use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
@@ -13,8 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::ask::ask;
 use super::core::RunError;
 use super::facts::Sight;
+use super::hearing::{call_of, heard, receipts};
 use super::operation::{Delivered, Done, Notice, Operation};
-use super::stream::{HookReceipt, PendingCallView, Stream, Told};
+use super::stream::{PendingCallView, Stream, Told};
 use super::turn::Fit;
 use super::unit::{Stop, Unit};
 use super::{child, summarize};
@@ -142,6 +143,7 @@ impl Operation {
     fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Delivered> {
         let (kind, step) = (event.kind(), id.step);
         let hooks = self.hooks.at(id);
+        let call = call_of(&event);
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
         let operation = self.id().clone();
         let cancel = if kind.is_awaited() { self.cancel.clone() } else { self.notice_cancel.clone() };
@@ -162,10 +164,11 @@ impl Operation {
                 let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
                 stream.tell(clock.now_ms(), &operation, step, told);
             }
+            let heard = heard(call, step, &delivery);
             let outbox = delivery.outbox.clone();
             // Elsewhere than at the end such a failure is logged and in the receipts.
             let critical = delivery.surface().err().filter(|_| kind == HookKind::OnComplete).map(Box::new);
-            Delivered { critical, outbox }
+            Delivered { critical, outbox, heard }
         }
         .boxed()
     }
@@ -416,21 +419,6 @@ pub(crate) fn pending_views(question: &ApprovalQuestion) -> (Vec<PendingCallView
 }
 
 /// The receipts of a delivery, as they are shown.
-pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
-    let shown = |receipt: &jackline_hooks::Receipt| HookReceipt {
-        id: receipt.hook.to_string(),
-        carrier: receipt.carrier.as_str().into(),
-        answer: receipt.answer.as_str().into(),
-        fault: receipt.fault.map(|fault| fault.as_str().into()),
-        decided_by: receipt.decided_by.map(|cause| match cause {
-            RulingCause::Policy => "policy".into(),
-            RulingCause::Failure => "failure".into(),
-        }),
-        micros: u64::try_from(receipt.latency.as_micros()).unwrap_or(u64::MAX),
-    };
-    delivery.receipts.iter().map(shown).collect()
-}
-
 fn open_calls(calls: &Calls) -> Vec<(Ordinal, Route)> {
     let open = calls.which(|place| *place == Place::Open);
     open.into_iter().filter_map(|call| Some((call, calls.slot(call)?.facts.route))).collect()

@@ -11,7 +11,7 @@ use jackline_model::{BlobId, ConfigHash, OperationId, Status, Totals};
 use self::operation::Operation;
 use super::outbox::{ClaimedDeliveries, DeliveryChange, StoredDelivery};
 use super::port::{
-    Approval, Batch, BoxFuture, Fence, Header, InboxId, InboxItem, Loaded, NewOperation, Store, StoreError,
+    Approval, Batch, BoxFuture, Fence, Header, Heard, InboxId, InboxItem, Loaded, NewOperation, Store, StoreError,
     StoredMessage, Summary,
 };
 use crate::machine::Durability;
@@ -289,6 +289,10 @@ impl Store for MemoryStore {
             DeliveryChange::Retry { at } => (stored.attempts, stored.due_at, stored.dead) = (0, at, false),
         }
         Ok(true)
+    }
+
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {
+        Ok(self.lock().operation(operation)?.heard.clone())
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

@@ -11,7 +11,7 @@ pub mod suite;
 pub use memory::MemoryStore;
 pub use outbox::{ClaimedDeliveries, DeliveryChange, NewDelivery, StoredDelivery};
 pub use port::{
-    Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Fold, Header, InboxId, InboxItem, Loaded, NewOperation,
+    Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Fold, Header, Heard, InboxId, InboxItem, Loaded, NewOperation,
     PendingCall, PlacedMessage, PostedDecision, PostedVerdict, Row, Store, StoreError, StoredMessage, Summary,
 };
 pub use record::{RecordError, VERSION as RECORD_VERSION, decode, encode};

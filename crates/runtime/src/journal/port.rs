@@ -88,6 +88,9 @@ pub trait Store: Send + Sync {
     /// The webhooks and commands that the operation was created with, in order.
     fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError>;
 
+    /// What hooks were asked about an operation, and answered, oldest first.
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError>;
+
     /// The deliveries that have not succeeded yet, oldest first, at most `limit`.
     fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError>;
 
@@ -178,8 +181,19 @@ pub struct Batch {
     pub posts: Vec<(OperationId, InboxItem)>,
     /// Webhook deliveries that are to be tried until they succeed.
     pub outbox: Vec<NewDelivery>,
+    /// What hooks answered.
+    pub heard: Vec<Heard>,
     /// What `list` shows from now on.
     pub summary: Option<Summary>,
+}
+
+/// What the hooks of one firing were asked and answered, for whoever asks later who decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The call that it was about.
+    pub call: Option<ToolCallId>,
+    /// The receipts, as JSON on one line; without the words of hooks or tools.
+    pub text: String,
 }
 
 /// A message row.

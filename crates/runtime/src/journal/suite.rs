@@ -17,8 +17,8 @@ use self::fixtures::{
 };
 use super::outbox::{ClaimedDeliveries, DeliveryChange, NewDelivery};
 use super::port::{
-    Approval, ApprovalQuestion, Batch, Fence, Fold, InboxItem, PlacedMessage, PostedDecision, PostedVerdict, Row,
-    Store, StoreError, Summary,
+    Approval, ApprovalQuestion, Batch, Fence, Fold, Heard, InboxItem, PlacedMessage, PostedDecision, PostedVerdict,
+    Row, Store, StoreError, Summary,
 };
 use crate::machine::Durability;
 
@@ -57,6 +57,7 @@ const LAWS: &[Law] = &[
     ("posts to other inboxes are part of the transaction", posts_wake_others),
     ("an operation that has ended is told nothing", ended_is_told_nothing),
     ("the list is newest first and bounded", list_is_newest_first),
+    ("what hooks answered is kept in order", heard_in_order),
 ];
 
 fn new_operation(store: &dyn Store) {
@@ -453,4 +454,15 @@ fn list_is_newest_first(store: &dyn Store) {
         |limit| -> Vec<String> { store.list(limit).unwrap().iter().map(|header| header.id.to_string()).collect() };
     assert_eq!(ids(10), ["op-3", "op-2", "op-1"]);
     assert_eq!(ids(2), ["op-3", "op-2"]);
+}
+
+fn heard_in_order(store: &dyn Store) {
+    let new = operation("op-1", 100);
+    let fence = store.create(new.clone()).unwrap();
+    let heard = |call: Option<&str>, n: u8| Heard { call: call.map(Into::into), text: format!("{{\"n\":{n}}}") };
+    let all = [heard(None, 1), heard(Some("c1"), 2), heard(Some("c1"), 3)];
+    commit(store, Batch { heard: all[..2].to_vec(), ..batch(&new.id, fence) }).unwrap();
+    commit(store, Batch { heard: all[2..].to_vec(), ..batch(&new.id, fence) }).unwrap();
+    assert_eq!(store.heard(&new.id).unwrap(), all);
+    assert!(matches!(store.heard(&"nobody".into()), Err(StoreError::NoSuchOperation(_))));
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jackline_model::{BlobId, ConfigHash, OperationId};
 use jackline_runtime::journal::{
-    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, InboxId, InboxItem, Loaded,
+    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId, InboxItem, Loaded,
     MemoryStore, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::machine::Durability;
@@ -98,6 +98,10 @@ impl Store for Faulty {
 
     fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
         self.store.caller_hooks(operation)
+    }
+
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {
+        self.store.heard(operation)
     }
 
     fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use jackline_model::OperationId;
-use jackline_runtime::journal::{Approval, Batch, Fence, Fold, InboxId, Row, StoreError, Summary};
+use jackline_runtime::journal::{Approval, Batch, Fence, Fold, Heard, InboxId, Row, StoreError, Summary};
 use jackline_tools::Archived;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -60,6 +60,10 @@ pub(super) fn apply(
     for (receiver, item) in &batch.posts {
         let receiver = operation_key(connection, receiver)?;
         insert_item(connection, receiver, item.clone())?;
+    }
+    for Heard { call, text } in &batch.heard {
+        let call = call.as_ref().map(|call| call.as_str());
+        execute(connection, "INSERT INTO heard (op, call, text) VALUES (?1, ?2, ?3)", params![op, call, text])?;
     }
     if let Some(summary) = batch.summary.as_ref().filter(|_| with_summary) {
         write_summary(connection, op, summary)?;

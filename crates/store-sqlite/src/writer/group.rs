@@ -84,6 +84,7 @@ pub(super) mod tests {
             consumed: Vec::new(),
             posts: Vec::new(),
             outbox: Vec::new(),
+            heard: Vec::new(),
             summary: None,
         }
     }

@@ -95,6 +95,7 @@ pub(crate) fn batch(operation: &str, fence: Fence, record: &str) -> Batch {
         consumed: Vec::new(),
         posts: Vec::new(),
         outbox: Vec::new(),
+        heard: Vec::new(),
         summary: None,
     }
 }

@@ -80,6 +80,7 @@ fn batch(operation: &OperationId, fence: Fence) -> Batch {
         consumed: Vec::new(),
         posts: Vec::new(),
         outbox: Vec::new(),
+        heard: Vec::new(),
         summary: None,
     }
 }

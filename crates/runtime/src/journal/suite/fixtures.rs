@@ -50,6 +50,7 @@ pub(super) fn batch(operation: &OperationId, fence: Fence) -> Batch {
         consumed: Vec::new(),
         posts: Vec::new(),
         outbox: Vec::new(),
+        heard: Vec::new(),
         summary: None,
     }
 }
