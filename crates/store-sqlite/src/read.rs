@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::error::{Doing, damaged};
 use crate::rows::{HEADER_COLUMNS, MESSAGE_COLUMNS, column, from_column, read_header, read_message};
+use crate::schema::has_hooks_heard;
 use crate::stored::{decode_item, decode_question};
 
 /// The number of an operation in the child tables.
@@ -113,6 +114,9 @@ pub(crate) fn caller_hooks(connection: &Connection, id: &OperationId) -> Result<
 
 /// All deliveries that have not succeeded, oldest first.
 pub(crate) fn outbox(connection: &Connection, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
+    if !has_hooks_heard(connection)? {
+        return Ok(Vec::new());
+    }
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     deliveries(connection, "ORDER BY outbox.key LIMIT ?1", params![limit])
 }
@@ -148,6 +152,9 @@ pub(crate) fn deliveries(
 
 pub(crate) fn heard(connection: &Connection, id: &OperationId) -> Result<Vec<Heard>, StoreError> {
     let key = operation_key(connection, id)?;
+    if !has_hooks_heard(connection)? {
+        return Ok(Vec::new());
+    }
     collect(connection, "SELECT call, text FROM heard WHERE op = ?1 ORDER BY key", [key], |row| {
         let call: Option<String> = column(row, 0)?;
         Ok(Heard { call: call.map(Into::into), text: column(row, 1)? })

@@ -49,16 +49,8 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         connection = connect(&unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
     }
     check_is_ours(&mut connection, path)?;
-    match version_of(&connection)? {
-        0 => return Err(damaged("there are no tables", path.display())),
-        VERSION => {}
-        _older => {
-            return Err(io_at(
-                path,
-                "read it as it is",
-                "was written by an older program; run or resume something on it once",
-            ));
-        }
+    if version_of(&connection)? == 0 {
+        return Err(damaged("there are no tables", path.display()));
     }
     Ok(connection)
 }
@@ -164,8 +156,8 @@ fn create_tables(connection: &mut Connection) -> Result<(), StoreError> {
     // Another process may have been faster.
     match version_of(&transaction)? {
         0 => transaction.execute_batch(TABLES).doing(CREATE)?,
-        1 => transaction.execute_batch(&tables_of_hooks()).doing("add the tables for hooks")?,
         VERSION => return Ok(()),
+        older if older < VERSION => migrate(&transaction, older)?,
         newer => return Err(too_new(newer)),
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID).doing(CREATE)?;
@@ -173,14 +165,15 @@ fn create_tables(connection: &mut Connection) -> Result<(), StoreError> {
     transaction.commit().doing(CREATE)
 }
 
-/// What version 2 added. A file of version 1 may have some of it.
-fn tables_of_hooks() -> String {
-    let added = TABLES.split(';').filter(|statement| ADDED_IN_2.iter().any(|name| statement.contains(name)));
-    let unless_there = |statement: &str| {
-        let statement = statement.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ");
-        statement.replace("CREATE INDEX ", "CREATE INDEX IF NOT EXISTS ") + ";"
-    };
-    added.map(unless_there).collect()
+/// Brings the tables of an older file up to date, in the transaction that raises its number.
+fn migrate(connection: &Connection, found: u32) -> Result<(), StoreError> {
+    let mut since = MIGRATIONS.iter().filter(|(version, _)| *version > found);
+    since.try_for_each(|(_, tables)| connection.execute_batch(tables).doing(MIGRATE))
+}
+
+/// Whether a file has the outbox and the receipts of hooks. One that is only looked at stays as old as it is.
+pub(crate) fn has_hooks_heard(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(version_of(connection)? >= HOOKS_HEARD)
 }
 
 fn too_new(found: u32) -> StoreError {
@@ -204,13 +197,33 @@ fn name_the_file(error: StoreError, path: &Path) -> StoreError {
 const TABLES: &str = include_str!("schema.sql");
 
 /// Raised with every change of the tables. Older programs refuse a newer file by this number.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
-const ADDED_IN_2: [&str; 5] =
-    ["TABLE caller_hooks ", "TABLE outbox ", "INDEX outbox_by_time ", "TABLE heard ", "INDEX heard_by_operation "];
+/// What each version has added, oldest first. `schema.sql` holds it as well.
+const MIGRATIONS: [(u32, &str); 2] = [
+    (
+        2,
+        "CREATE TABLE IF NOT EXISTS caller_hooks (op INTEGER NOT NULL, seq INTEGER NOT NULL, hook TEXT NOT NULL, \
+         PRIMARY KEY (op, seq)) STRICT, WITHOUT ROWID;",
+    ),
+    (
+        HOOKS_HEARD,
+        "CREATE TABLE outbox (key INTEGER PRIMARY KEY, op INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, \
+         hook TEXT NOT NULL, kind TEXT NOT NULL, webhook TEXT NOT NULL, payload TEXT NOT NULL, \
+         attempts INTEGER NOT NULL DEFAULT 0, due_at INTEGER NOT NULL DEFAULT 0, error TEXT, \
+         dead INTEGER NOT NULL DEFAULT 0, claimed_by TEXT) STRICT; \
+         CREATE INDEX outbox_by_time ON outbox (dead, due_at); \
+         CREATE TABLE heard (key INTEGER PRIMARY KEY, op INTEGER NOT NULL, call TEXT, text TEXT NOT NULL) STRICT; \
+         CREATE INDEX heard_by_operation ON heard (op);",
+    ),
+];
+
+/// The version that has added the outbox and the receipts of hooks.
+const HOOKS_HEARD: u32 = 3;
 
 /// "JKLN", so that `file` and we can tell our databases from others.
 const APPLICATION_ID: i32 = 0x4A4B_4C4E;
 
 const OPEN: &str = "open the file";
 const CREATE: &str = "create its tables";
+const MIGRATE: &str = "bring its tables up to date";

@@ -37,10 +37,9 @@ impl Operation {
             Done::Notice(id, delivered) => {
                 self.enqueue(&delivered.outbox)?;
                 self.pending.heard.extend(delivered.heard);
+                self.critical = self.critical.take().or(delivered.critical);
                 self.notice_under_way = false;
-                self.take(What::NoticeDelivered(id))?;
-                self.next_notice();
-                Ok(())
+                self.take(What::NoticeDelivered(id))
             }
             Done::Planned(id, plan) => self.take(What::Planned(id, plan)),
             Done::PlanFailed(id, fault) => self.take(What::PlanFailed(id, fault)),

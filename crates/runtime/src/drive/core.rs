@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use jackline_hooks::{DispatchError, HookDispatcher, Hooks, RegistrationError, Rounds};
+use jackline_hooks::{DispatchError, DispatchMode, HookDispatcher, Hooks, RegistrationError, Rounds};
 use jackline_model::{Advice, ConfigHash, OperationId, Reason};
 use jackline_tools::Tool;
 use jackline_tools::call::CallFault;
@@ -277,9 +277,30 @@ impl Core {
         Ok(setup)
     }
 
-    /// These hooks, behind the stored ones that they do not replace. A store that cannot be read is an error: what was
+    /// Whether these hooks can be fired here.
+    pub(crate) fn check_hooks(&self, hooks: &Hooks) -> Result<(), RunError> {
+        self.dispatcher.validate(hooks)?;
+        self.check_reach(hooks)
+    }
+
+    /// Whether their controls can be asked. One that nobody can ask would let everything pass.
+    fn check_reach(&self, hooks: &Hooks) -> Result<(), RunError> {
+        match self.dispatcher.out_of_reach(hooks) {
+            Some(hook) => Err(RunError::Setup(format!(
+                "control `{hook}` is outside this process, and nothing here can ask it; give the runtime carriers"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// These hooks, behind the stored ones that they do not replace; in queue mode the stored ones alone, because any
+    /// process may go on and none is to have a policy of its own. A store that cannot be read is an error: what was
     /// to guard the operation is then not known.
     pub(crate) fn with_stored(&self, id: &OperationId, hooks: Hooks) -> Result<Hooks, RunError> {
+        let hooks = match self.dispatcher.mode() {
+            DispatchMode::Local => hooks,
+            DispatchMode::Queue => Hooks::default(),
+        };
         let given: BTreeSet<String> = hooks.ids().iter().map(ToString::to_string).collect();
         let mut stored: Vec<Value> = Vec::new();
         for text in self.store.caller_hooks(id)? {
@@ -288,7 +309,9 @@ impl Core {
                 stored.push(hook);
             }
         }
-        Ok(Hooks::new().stored(&stored)?.and(hooks))
+        let hooks: Hooks = Hooks::new().stored(&stored)?.and(hooks);
+        self.check_reach(&hooks)?;
+        Ok(hooks)
     }
 
     /// Registers the hooks of an operation that this process has not begun: a sub-agent, or one below a resumed run.

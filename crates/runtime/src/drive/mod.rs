@@ -12,6 +12,7 @@ mod child;
 mod clock;
 mod conversation;
 mod core;
+mod earlier;
 mod facts;
 mod fn_tool;
 mod hearing;

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::conversation::Conversation;
 use super::core::{Core, Mailbox, RunError};
+use super::earlier::Earlier;
 use super::facts::{RunFacts, StepFacts};
 use super::hearing::{heard, receipts};
 use super::pending::Pending;
@@ -45,6 +46,8 @@ pub(crate) struct Operation {
     pub(crate) fence: Fence,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) pending: Pending,
+    /// What firings of earlier turns are about that a dead process has left unanswered, by their step.
+    pub(crate) earlier: BTreeMap<u32, Earlier>,
     /// Calls between two effects: what may not be written down.
     pub(crate) calls: BTreeMap<Ordinal, Call>,
     pub(crate) in_flight: FuturesUnordered<BoxFuture<'static, Done>>,
@@ -133,6 +136,7 @@ impl Operation {
             while let Some((id, effect)) = self.machine.next_effect() {
                 self.perform(id, effect).await?;
             }
+            self.next_notice().await?;
             // First what comes from outside: a stop must not wait for work that goes on by itself.
             self.inbox_changed |= self.mailbox.take_unread();
             if self.take_inbox()? {

@@ -51,7 +51,7 @@ impl Runtime {
     /// was started then.
     pub fn start(&self, agent: &Agent, prompt: impl Into<Prompt>, hooks: impl Into<Hooks>) -> Result<Run, RunError> {
         let hooks: Hooks = hooks.into();
-        self.core.dispatcher.validate(&hooks)?;
+        self.core.check_hooks(&hooks)?;
         let prompt: Prompt = prompt.into();
         let (config, config_hash) = agent.frozen().map_err(|error| RunError::Setup(error.to_string()))?;
         self.core.setup(agent.clone(), &config_hash)?;
@@ -84,7 +84,8 @@ impl Runtime {
     /// Goes on with an operation: one that a dead process left, one that is parked, or one that
     /// ended in a way that can be gone on with. One that ended for good, but whose process died
     /// before all hooks had heard of it, tells them. Native handlers are given again; webhooks and
-    /// commands are in the store, and one that is given again takes the place of the stored one with its id.
+    /// commands are in the store, and one that is given again takes the place of the stored one with its id. In queue
+    /// mode the stored ones are all there are.
     ///
     /// # Errors
     ///
@@ -102,7 +103,7 @@ impl Runtime {
     /// As [`resume`](Self::resume).
     pub fn resume_with(&self, id: &OperationId, hooks: impl Into<Hooks>, options: &Resume) -> Result<Run, RunError> {
         let hooks: Hooks = hooks.into();
-        self.core.dispatcher.validate(&hooks)?;
+        self.core.check_hooks(&hooks)?;
         let header = self.core.store.header(id)?;
         if header.summary.reason.is_some()
             && let Some(reason) = over_for_good(&self.core, id)?
