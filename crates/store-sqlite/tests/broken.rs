@@ -77,7 +77,7 @@ fn a_newer_file_is_refused_by_its_number() {
     place.raw().pragma_update(None, "user_version", 7).unwrap();
     for options in [OpenOptions::default(), only_read()] {
         let error = SqliteStore::open(place.path(), &options).unwrap_err();
-        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 2 });
+        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 3 });
     }
 }
 
@@ -91,9 +91,13 @@ fn an_older_file_is_brought_up_to_date_where_it_is() {
         tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     let new = shape(&place);
-    place.raw().execute_batch("DROP TABLE caller_hooks; PRAGMA user_version = 1").unwrap();
+    place
+        .raw()
+        .execute_batch("DROP TABLE caller_hooks; DROP TABLE outbox; DROP TABLE heard; PRAGMA user_version = 1")
+        .unwrap();
     let looking = SqliteStore::open(place.path(), &only_read()).unwrap();
     assert_eq!(looking.header(&id("old")).unwrap().agent, new_operation("old").agent, "who only looks changes nothing");
+    assert_eq!((looking.outbox(1).unwrap(), looking.heard(&id("old")).unwrap()), (vec![], vec![]));
     drop(looking);
 
     let store = place.open();
@@ -103,7 +107,7 @@ fn an_older_file_is_brought_up_to_date_where_it_is() {
     assert_eq!(store.caller_hooks(&id("new")).unwrap(), hooks);
     assert_eq!(shape(&place), new);
     let version: u32 = place.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 2);
+    assert_eq!(version, 3);
 }
 
 #[test]

@@ -18,6 +18,7 @@ use tokio::sync::{Notify, Semaphore};
 use super::agent::Agent;
 use super::clock::{Clock, Hold};
 use super::operation::{Operation, Rest};
+use super::outbox::Outbox;
 use super::setup::{Parts, Setup};
 use super::spawn::{Held, spawn_held};
 use super::stream::{Report, Stream};
@@ -137,6 +138,7 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dispatcher: HookDispatcher,
     pub(crate) hooks_of: BTreeMap<String, Hooks>,
+    pub(crate) outbox: Outbox,
     pub(crate) stream: Stream,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
@@ -278,13 +280,7 @@ impl Core {
     /// Whether these hooks can be fired here.
     pub(crate) fn check_hooks(&self, hooks: &Hooks) -> Result<(), RunError> {
         self.dispatcher.validate(hooks)?;
-        self.check_reach(hooks)?;
-        match hooks.outbox_ids().first() {
-            Some(hook) => Err(RunError::Setup(format!(
-                "hook `{hook}` asks for delivery `outbox`, which this runtime does not have yet; use `fetch` or `qstash`"
-            ))),
-            None => Ok(()),
-        }
+        self.check_reach(hooks)
     }
 
     /// Whether their controls can be asked. One that nobody can ask would let everything pass.

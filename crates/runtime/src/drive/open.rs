@@ -91,6 +91,7 @@ impl Operation {
             inbox_changed: true,
             last_word: None,
             critical: None,
+            has_deliveries: false,
         };
         operation.begin(purpose)?;
         operation.launch_children()?;

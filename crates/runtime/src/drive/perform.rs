@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jackline_hooks::{Delivery, DispatchError, Event, HookKind, RulingCause};
+use jackline_hooks::{Delivery, Event, HookKind};
 use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
@@ -13,8 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::ask::ask;
 use super::core::RunError;
 use super::facts::{STOPPED_BY_USER, Sight};
-use super::operation::{Done, Notice, Operation};
-use super::stream::{HookReceipt, PendingCallView, Stream, Told};
+use super::hearing::{call_of, heard, receipts};
+use super::operation::{Delivered, Done, Notice, Operation};
+use super::stream::{PendingCallView, Stream, Told};
 use super::turn::Fit;
 use super::unit::{Stop, Unit};
 use super::{child, summarize};
@@ -128,11 +129,11 @@ impl Operation {
         match event {
             None => {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
-                self.ready.push_back(Done::Hook(id, None));
+                self.ready.push_back(Done::Hook(id, Delivered::default()));
             }
             Some(event) => {
                 let delivery = self.deliver(id, event);
-                self.launch(delivery.map(move |failure| Done::Hook(id, failure)).boxed());
+                self.launch(delivery.map(move |delivered| Done::Hook(id, delivered)).boxed());
             }
         }
     }
@@ -144,7 +145,7 @@ impl Operation {
             let Some(Notice { id, kind, event }) = self.notices.pop_front() else { return Ok(()) };
             let Some(event) = event else {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
-                self.ready.push_back(Done::Notice(id, None));
+                self.ready.push_back(Done::Notice(id, Delivered::default()));
                 continue;
             };
             if self.hooks.tells_outside(kind) {
@@ -153,7 +154,7 @@ impl Operation {
             }
             self.notice_under_way = true;
             let delivery = self.deliver(id, event);
-            self.launch(delivery.map(move |failure| Done::Notice(id, failure)).boxed());
+            self.launch(delivery.map(move |delivered| Done::Notice(id, delivered)).boxed());
         }
         Ok(())
     }
@@ -163,11 +164,11 @@ impl Operation {
         if self.hooks.wants(firing.kind()) { self.sight(id.step).event(firing) } else { None }
     }
 
-    /// The delivery of an event that fired here, and what the run's caller must hear of it: a critical hook that
-    /// failed about the end of the run. Elsewhere such a failure is logged and in the receipts.
-    fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Option<Box<DispatchError>>> {
+    /// The delivery of an event that fired here, and what comes of it.
+    fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Delivered> {
         let (kind, step) = (event.kind(), id.step);
         let hooks = self.hooks.at(id);
+        let call = call_of(&event);
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
         let operation = self.id().clone();
         let cancel = if kind.is_awaited() { self.cancel.clone() } else { self.notice_cancel.clone() };
@@ -189,7 +190,10 @@ impl Operation {
                 let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
                 stream.tell(clock.now_ms(), &operation, step, told);
             }
-            delivery.surface().err().filter(|_| is_raised).map(Box::new)
+            let heard = heard(call, step, &delivery);
+            let outbox = delivery.outbox.clone();
+            let critical = delivery.surface().err().filter(|_| is_raised).map(Box::new);
+            Delivered { critical, outbox, heard }
         }
         .boxed()
     }
@@ -449,21 +453,6 @@ pub(crate) fn pending_views(question: &ApprovalQuestion) -> (Vec<PendingCallView
 }
 
 /// The receipts of a delivery, as they are shown.
-pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
-    let shown = |receipt: &jackline_hooks::Receipt| HookReceipt {
-        id: receipt.hook.to_string(),
-        carrier: receipt.carrier.as_str().into(),
-        answer: receipt.answer.as_str().into(),
-        fault: receipt.fault.map(|fault| fault.as_str().into()),
-        decided_by: receipt.decided_by.map(|cause| match cause {
-            RulingCause::Policy => "policy".into(),
-            RulingCause::Failure => "failure".into(),
-        }),
-        micros: u64::try_from(receipt.latency.as_micros()).unwrap_or(u64::MAX),
-    };
-    delivery.receipts.iter().map(shown).collect()
-}
-
 fn open_calls(calls: &Calls) -> Vec<(Ordinal, Route)> {
     let open = calls.which(|place| *place == Place::Open);
     open.into_iter().filter_map(|call| Some((call, calls.slot(call)?.facts.route))).collect()

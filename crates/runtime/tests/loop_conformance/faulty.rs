@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jackline_model::{BlobId, ConfigHash, OperationId, Role};
 use jackline_runtime::journal::{
-    Approval, Batch, BoxFuture, Fence, Header, InboxId, InboxItem, Loaded, MemoryStore, NewOperation, Store,
-    StoreError, StoredMessage,
+    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId, InboxItem, Loaded,
+    MemoryStore, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::machine::Durability;
 
@@ -103,6 +103,22 @@ impl Store for Faulty {
 
     fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
         self.store.caller_hooks(operation)
+    }
+
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {
+        self.store.heard(operation)
+    }
+
+    fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
+        self.store.outbox(limit)
+    }
+
+    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.store.claim_deliveries(now, until, limit)
+    }
+
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+        self.store.change_delivery(id, change)
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {
