@@ -165,6 +165,10 @@ impl Store for Bent {
         self.store.config(hash)
     }
 
+    fn forget_hooks(&self, operation: &OperationId) -> Result<(), StoreError> {
+        self.store.forget_hooks(operation)
+    }
+
     fn create(&self, new: NewOperation) -> Result<Fence, StoreError> {
         self.store.create(new)
     }

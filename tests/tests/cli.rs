@@ -9,6 +9,7 @@ mod cli {
     pub(crate) mod decisions;
     pub(crate) mod home;
     pub(crate) mod hooks;
+    pub(crate) mod killed;
     pub(crate) mod machine;
     pub(crate) mod outbox;
     pub(crate) mod pipes;

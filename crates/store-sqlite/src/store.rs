@@ -237,4 +237,8 @@ impl Store for SqliteStore {
     fn config(&self, hash: &ConfigHash) -> Result<Option<Arc<str>>, StoreError> {
         read::config(&self.reader(), hash)
     }
+
+    fn forget_hooks(&self, operation: &OperationId) -> Result<(), StoreError> {
+        self.writer()?.forget_hooks(operation)
+    }
 }

@@ -27,7 +27,7 @@ use crate::{EnvironmentHooks, HookKind, RulingCause};
 pub struct HookHandle {
     heard: KindSet,
     controls: KindSet,
-    told_outside: KindSet,
+    outside: KindSet,
     applying: Arc<Applying>,
     place: Option<Arc<str>>,
 }
@@ -62,15 +62,9 @@ impl HookHandle {
             chosen.fold(KindSet::default(), |kinds, bound| kinds.union(bound.entry.kinds))
         };
         let (heard, controls) = (kinds(false), kinds(true));
-        let outside = hooks.iter().filter(|bound| !bound.entry.is_control() && bound.is_outside(ports.mode));
-        let told_outside = outside.fold(KindSet::default(), |kinds, bound| kinds.union(bound.entry.kinds));
-        Self {
-            heard,
-            controls,
-            told_outside,
-            applying: Arc::new(Applying { hooks, broken, running, ports }),
-            place: None,
-        }
+        let outside = hooks.iter().filter(|bound| bound.is_outside(ports.mode));
+        let outside = outside.fold(KindSet::default(), |kinds, bound| kinds.union(bound.entry.kinds));
+        Self { heard, controls, outside, applying: Arc::new(Applying { hooks, broken, running, ports }), place: None }
     }
 
     /// The same hooks, for one firing at a place that does not change when the firing is repeated, such as
@@ -93,11 +87,11 @@ impl HookHandle {
         self.heard.contains(kind) || self.policy_has(kind, false)
     }
 
-    /// Whether an observer outside this process hears of this. Costs a bit test, if the environment declares no hooks.
+    /// Whether this leaves the process. Costs a bit test, if the environment declares no hooks.
     ///
-    /// What it hears cannot be taken back: write down first what it is about.
-    pub fn tells_outside(&self, kind: HookKind) -> bool {
-        self.told_outside.contains(kind) || self.policy_has(kind, false)
+    /// What is told or asked outside cannot be taken back: write down first what it is about.
+    pub fn leaves_process(&self, kind: HookKind) -> bool {
+        self.outside.contains(kind) || !matches!(self.policy(kind), Ok(None))
     }
 
     /// Whether any control must be asked about this. Costs a bit test, if the environment declares no hooks.

@@ -455,7 +455,7 @@ impl Core {
         };
         let ended = is_end(&outcome);
         if ended {
-            self.dispatcher.unregister(&id);
+            self.forget_hooks(&id, &outcome);
         }
         if let Some(live) = self.live().get_mut(&id) {
             live.task = None;
@@ -475,6 +475,23 @@ impl Core {
             self.forget_ended(&id);
         }
         self.tell_rested(ancestors.iter().chain([&id]));
+    }
+
+    /// The hooks of an operation that has ended. Stored ones stay where a new episode may need them.
+    fn forget_hooks(&self, id: &OperationId, outcome: &Result<Report, RunError>) {
+        let has_stored = self.dispatcher.serialized(id).is_some_and(|stored| !stored.is_empty());
+        self.dispatcher.unregister(id);
+        let may_go_on = match outcome {
+            Ok(report) => report.resumable,
+            Err(RunError::CriticalHook { report, .. }) => report.resumable,
+            Err(_) => true,
+        };
+        if has_stored
+            && !may_go_on
+            && let Err(error) = self.store.forget_hooks(id)
+        {
+            tracing::warn!(operation = %id, %error, "the stored hooks of an ended operation stay");
+        }
     }
 
     /// Wakes a parked operation when its deadline comes.

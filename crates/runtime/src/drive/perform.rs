@@ -83,24 +83,23 @@ impl Operation {
         Ok(())
     }
 
-    /// What leaves the process cannot be taken back, so it is told of what the store has.
+    /// What leaves the process cannot be taken back, so it is about what the store has.
     fn durability(&self, effect: &Effect) -> Durability {
-        match effect {
-            Effect::FireHook(firing) if self.hooks.tells_outside(firing.kind()) => {
-                effect.durability().max(Durability::Committed)
-            }
-            Effect::FireHook(_)
+        let asked = match effect {
+            Effect::FireHook(firing) => firing.kind(),
+            Effect::Clear(_) => HookKind::BeforeToolCall,
+            Effect::Run(..) | Effect::Judge(_) => HookKind::AfterToolCall,
+            // A sub-agent waits for more anyway, and nobody is asked about the others.
+            Effect::StartChild(_)
             | Effect::Plan { .. }
             | Effect::CallModel { .. }
-            | Effect::Clear(_)
-            | Effect::Run(..)
-            | Effect::Judge(_)
             | Effect::Refuse(..)
-            | Effect::StartChild(_)
             | Effect::AskHuman(_)
             | Effect::Summarize
-            | Effect::Cancel => effect.durability(),
-        }
+            | Effect::Cancel => return effect.durability(),
+        };
+        let needed = if self.hooks.leaves_process(asked) { Durability::Committed } else { Durability::Behind };
+        effect.durability().max(needed)
     }
 
     /// What the model said is with the store before a tool runs for it.
@@ -148,7 +147,7 @@ impl Operation {
                 self.ready.push_back(Done::Notice(id, Delivered::default()));
                 continue;
             };
-            if self.hooks.tells_outside(kind) {
+            if self.hooks.leaves_process(kind) {
                 let store = Arc::clone(&self.core.store);
                 self.pending.make(Durability::Committed, store.as_ref(), self.run.id(), self.fence).await?;
             }

@@ -302,6 +302,11 @@ impl Store for MemoryStore {
     fn config(&self, hash: &ConfigHash) -> Result<Option<Arc<str>>, StoreError> {
         Ok(self.lock().configs.get(hash).cloned())
     }
+
+    fn forget_hooks(&self, operation: &OperationId) -> Result<(), StoreError> {
+        self.lock_to_write()?.operation_mut(operation)?.caller_hooks.clear();
+        Ok(())
+    }
 }
 
 /// What `list` shows of an operation that has not begun.

@@ -107,6 +107,9 @@ pub trait Store: Send + Sync {
 
     /// The frozen configuration with this hash.
     fn config(&self, hash: &ConfigHash) -> Result<Option<Arc<str>>, StoreError>;
+
+    /// Removes the webhooks and commands of an operation that has ended for good: nobody needs them again.
+    fn forget_hooks(&self, operation: &OperationId) -> Result<(), StoreError>;
 }
 
 /// The number that proves ownership; every write checks it.

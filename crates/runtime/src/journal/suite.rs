@@ -57,6 +57,7 @@ const LAWS: &[Law] = &[
     ("posts to other inboxes are part of the transaction", posts_wake_others),
     ("an operation that has ended is told nothing", ended_is_told_nothing),
     ("the list is newest first and bounded", list_is_newest_first),
+    ("hooks that nobody needs any more are removed, and those of others stay", hooks_are_forgotten),
     ("what hooks answered is kept in order", heard_in_order),
 ];
 
@@ -465,4 +466,16 @@ fn heard_in_order(store: &dyn Store) {
     commit(store, Batch { heard: all[2..].to_vec(), ..batch(&new.id, fence) }).unwrap();
     assert_eq!(store.heard(&new.id).unwrap(), all);
     assert!(matches!(store.heard(&"nobody".into()), Err(StoreError::NoSuchOperation(_))));
+}
+
+fn hooks_are_forgotten(store: &dyn Store) {
+    let (one, other) = (operation("op-1", 100), operation("op-2", 100));
+    for new in [&one, &other] {
+        store.create(new.clone()).unwrap();
+    }
+    store.forget_hooks(&one.id).unwrap();
+    assert_eq!(store.caller_hooks(&one.id).unwrap(), Vec::<String>::new());
+    assert_eq!(store.caller_hooks(&other.id).unwrap(), other.caller_hooks);
+    let unknown = OperationId::from("nobody");
+    assert_eq!(store.forget_hooks(&unknown), Err(StoreError::NoSuchOperation(unknown)));
 }

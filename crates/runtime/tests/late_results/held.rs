@@ -232,3 +232,40 @@ async fn i16_i17_an_approved_call_asks_the_callers_control_and_then_the_environm
         assert_eq!(world.result(run.id()), "did open", "{way:?}");
     }
 }
+
+#[tokio::test]
+async fn stored_hooks_stay_through_parks_and_for_a_new_episode_and_go_with_the_end() {
+    for way in WAYS {
+        let world = World::new(way);
+        let end = Hooks::new().webhook("end", HookKind::OnComplete, WebhookConfig::new("https://x.test/end"));
+        let (warm, id) = world.park(control("https://deny.test/a").and(end)).await;
+        let runtime = world.arrival(&warm);
+        for (reason, stays) in [(Reason::Interrupted, 2), (Reason::Done, 0)] {
+            if reason == Reason::Interrupted {
+                runtime.stop(&id).unwrap();
+            }
+            let report = runtime.resume(&id, Hooks::new()).unwrap().wait().await.unwrap();
+            assert_eq!(report.reason, Some(reason), "{way:?}");
+            assert_eq!(world.store.caller_hooks(&id).unwrap().len(), stays, "{way:?} {reason:?}");
+        }
+        assert_eq!(world.receiver.deliveries().len(), 2, "both episodes were told of: {way:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_outside_is_about_what_the_store_has() {
+    for (kind, asked) in [(HookKind::BeforeToolCall, "before"), (HookKind::AfterToolCall, "after")] {
+        let world = World::new(COLD);
+        let turns = vec![Turn::call("desk____look", "{}"), Turn::text("done")];
+        let runtime = world.runtime(world.store.clone(), turns);
+        let hooks = Hooks::new().webhook("policy", kind, WebhookConfig::control("https://allow.test/a"));
+        let seen = Arc::new(std::sync::Mutex::new(0));
+        let (store, rows) = (world.store.clone(), Arc::clone(&seen));
+        world.receiver.meanwhile(move || {
+            let id = store.list(1).unwrap().remove(0).id;
+            *rows.lock().unwrap() = store.messages(&id).unwrap().len();
+        });
+        runtime.start(&agent(), "go", hooks).unwrap().wait().await.unwrap();
+        assert_eq!(*seen.lock().unwrap(), 3, "the message that asks for the call is stored: {asked}");
+    }
+}

@@ -128,4 +128,8 @@ impl Store for Faulty {
     fn config(&self, hash: &ConfigHash) -> Result<Option<Arc<str>>, StoreError> {
         self.store.config(hash)
     }
+
+    fn forget_hooks(&self, operation: &OperationId) -> Result<(), StoreError> {
+        self.store.forget_hooks(operation)
+    }
 }

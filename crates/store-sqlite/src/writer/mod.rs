@@ -56,6 +56,7 @@ enum Request {
     Create { new: Box<NewOperation>, reply: Reply<Fence> },
     Claim { operation: OperationId, reply: Reply<Fence> },
     Release { operation: OperationId, fence: Fence, reply: Reply<()> },
+    ForgetHooks { operation: OperationId, reply: Reply<()> },
     Post { operation: OperationId, item: InboxItem, now: u64, reply: Reply<InboxId> },
     ClaimDeliveries { now: u64, until: u64, limit: usize, reply: Reply<ClaimedDeliveries> },
     ChangeDelivery { id: String, change: DeliveryChange, reply: Reply<bool> },
@@ -132,6 +133,10 @@ impl Writer {
 
     pub(crate) fn release(&self, operation: &OperationId, fence: Fence) -> Result<(), StoreError> {
         self.ask(|reply| Command::Alone(Request::Release { operation: operation.clone(), fence, reply }))
+    }
+
+    pub(crate) fn forget_hooks(&self, operation: &OperationId) -> Result<(), StoreError> {
+        self.ask(|reply| Command::Alone(Request::ForgetHooks { operation: operation.clone(), reply }))
     }
 
     pub(crate) fn post(&self, operation: &OperationId, item: InboxItem, now: u64) -> Result<InboxId, StoreError> {

@@ -107,6 +107,12 @@ pub(super) fn release(
     }
 }
 
+/// Removes the hooks of an operation.
+pub(super) fn forget_hooks(connection: &Connection, operation: &OperationId) -> Result<(), StoreError> {
+    let key = operation_key(connection, operation)?;
+    execute(connection, "DELETE FROM caller_hooks WHERE op = ?1", params![key])
+}
+
 /// Gives up everything that an owner holds, and the owner.
 pub(super) fn leave(connection: &Connection, owner: &str) -> Result<(), StoreError> {
     let key: Option<i64> = connection

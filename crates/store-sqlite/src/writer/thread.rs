@@ -174,6 +174,9 @@ impl WriterThread {
                 }
                 reply(released);
             }
+            Request::ForgetHooks { operation, reply } => {
+                reply(self.transact(false, |transaction| operations::forget_hooks(transaction, &operation)));
+            }
             Request::Post { operation, item, now, reply } => {
                 reply(self.transact(true, |transaction| post::post(transaction, &operation, item, now)));
             }
