@@ -132,7 +132,7 @@ impl Shared {
 
     fn prepare(&self, request: &WebhookRequest) -> Result<Prepared, HookFault> {
         let prepared = prepare(request, DeliveryKind::Fetch, self.environment.as_ref())?;
-        check_destination(&prepared, &self.clients)?;
+        check_destination(&prepared, self.clients.has_proxy())?;
         Ok(prepared)
     }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use super::clients::Clients;
 use super::guard::permits;
 use super::sign::{ID_HEADER, signature};
 use crate::{
@@ -37,9 +36,9 @@ pub(super) fn prepare(
     Ok(Prepared { url, headers, body, deadline: config.deadline(), policy: config.network.clone().unwrap_or_default() })
 }
 
-/// Refuses a destination that the policy refuses as it is written.
-pub(super) fn check_destination(prepared: &Prepared, clients: &Clients) -> Result<(), HookFault> {
-    if permits(&prepared.policy, &prepared.url, clients.has_proxy()) {
+/// Refuses a destination that the policy refuses as it is written. A proxy dials names unchecked.
+pub(super) fn check_destination(prepared: &Prepared, has_proxy: bool) -> Result<(), HookFault> {
+    if permits(&prepared.policy, &prepared.url, has_proxy) {
         Ok(())
     } else {
         Err(configuration("the network policy refuses the address"))

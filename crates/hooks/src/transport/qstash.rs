@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::http::Shared;
-use super::prepare::{Prepared, configuration, prepare, secret};
+use super::prepare::{Prepared, check_destination, configuration, prepare, secret};
 use crate::{DeliveryKind, Environment, FaultCode, HookFault, NetworkPolicy, WebhookConfig, WebhookRequest};
 
 /// Publishes a webhook. It is delivered when QStash says that it has it.
@@ -18,6 +18,8 @@ pub(super) async fn deliver(shared: &Shared, request: &WebhookRequest) -> Result
     let environment = shared.environment.as_ref();
     // A bad destination or a bad header has no fallback: the plain request would have it, too.
     let destination = prepare(request, DeliveryKind::Qstash, environment)?;
+    // Names are looked up by QStash, from outside; what is an address already is refused here.
+    check_destination(&destination, false)?;
     let Some(token) = environment.get("QSTASH_TOKEN").filter(|token| !token.trim().is_empty()) else {
         if config.is_critical() {
             return Err(configuration("QSTASH_TOKEN not available"));
@@ -78,7 +80,8 @@ fn publishing(
         set("upstash-forward-x-vercel-protection-bypass", bypass)?;
     }
     set("authorization", format!("Bearer {token}"))?;
-    set("upstash-timeout", format!("{}s", destination.deadline.as_secs_f64()))?;
+    // QStash takes whole numbers, so a fraction is rounded up: the receiver has no less time than the hook says.
+    set("upstash-timeout", format!("{}s", destination.deadline.as_millis().div_ceil(1_000)))?;
     if let Some(retries) = config.retries {
         set("upstash-retries", retries.to_string())?;
     }
