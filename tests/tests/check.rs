@@ -153,6 +153,10 @@ impl Store for Bent {
         if matches!(self.bend, Bend::RequestOpen) { Ok(Some(open)) } else { self.store.approval(operation) }
     }
 
+    fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
+        self.store.caller_hooks(operation)
+    }
+
     fn config(&self, hash: &ConfigHash) -> Result<Option<Arc<str>>, StoreError> {
         self.store.config(hash)
     }

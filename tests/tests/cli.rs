@@ -8,8 +8,10 @@ mod cli {
     pub(crate) mod bad_input;
     pub(crate) mod decisions;
     pub(crate) mod home;
+    pub(crate) mod hooks;
     pub(crate) mod machine;
     pub(crate) mod pipes;
+    pub(crate) mod policy_page;
     pub(crate) mod signals;
     pub(crate) mod tour;
 }

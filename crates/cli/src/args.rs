@@ -246,15 +246,41 @@ pub(crate) enum ToolsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HooksCommand {
-    /// The hooks of an agent.
-    List {
-        /// The agent file.
-        #[arg(value_name = "AGENT")]
-        agent: PathBuf,
-        /// Print JSON Lines.
-        #[arg(long)]
-        json: bool,
-    },
+    /// The hooks that a run of an agent has, in the order in which they are asked.
+    List(HooksOfArgs),
+    /// Send each hook a made-up event and print what its answer means. Exits with 1 if one fails.
+    Check(HooksOfArgs),
+    /// Receive webhooks on this machine, print them, and answer by rule.
+    Listen(ListenArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HooksOfArgs {
+    /// The agent file.
+    #[arg(value_name = "AGENT")]
+    pub(crate) agent: PathBuf,
+    /// Print JSON Lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListenArgs {
+    /// The port; 0 takes a free one.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Deny everything that is asked, with this reason.
+    #[arg(long, value_name = "REASON")]
+    pub(crate) deny: Option<String>,
+    /// Deny only payloads in which this regular expression is found.
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) deny_matching: Option<String>,
+    /// Answer with this status and nothing else.
+    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(200..=599))]
+    pub(crate) status: Option<u16>,
+    /// Wait so many milliseconds before each answer.
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub(crate) delay: u64,
 }
 
 #[derive(Clone, Copy, Debug, Args)]

@@ -70,12 +70,16 @@ impl From<RunError> for Problem {
             | RunError::Journal(_)
             | RunError::MissingHooks(_)
             | RunError::Hooks(_)
+            | RunError::CriticalHook { .. }
             | RunError::Panicked => exit_of(error.advice()),
         };
         let hint = match &error {
             RunError::MissingHooks(hooks) => hooks.first().map(|hook| {
                 format!("The command line has no native hooks. To go on without it: --without-hook {hook}")
             }),
+            RunError::CriticalHook { report, .. } => {
+                Some(format!("What the run did is stored: `jackline ops show {}`.", report.operation))
+            }
             RunError::Store(_)
             | RunError::Machine(_)
             | RunError::Call(_)

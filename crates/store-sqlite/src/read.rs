@@ -104,6 +104,11 @@ pub(crate) fn open_request(connection: &Connection, key: i64) -> Result<Option<O
     Ok(found.pop())
 }
 
+pub(crate) fn caller_hooks(connection: &Connection, id: &OperationId) -> Result<Vec<String>, StoreError> {
+    let key = operation_key(connection, id)?;
+    collect(connection, "SELECT hook FROM caller_hooks WHERE op = ?1 ORDER BY seq", [key], |row| column(row, 0))
+}
+
 pub(crate) fn blob(connection: &Connection, id: &BlobId) -> Result<Option<Arc<str>>, StoreError> {
     text(connection, "SELECT text FROM blobs WHERE hash = ?1", id.as_str())
 }

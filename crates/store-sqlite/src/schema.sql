@@ -45,6 +45,14 @@ CREATE TABLE operations (
 CREATE INDEX operations_by_age ON operations (created_at);
 CREATE INDEX operations_by_owner ON operations (owner) WHERE owner IS NOT NULL;
 
+-- Webhooks and commands of an operation, as they are registered again when another process goes on with it.
+CREATE TABLE caller_hooks (
+  op INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  hook TEXT NOT NULL,
+  PRIMARY KEY (op, seq)
+) STRICT, WITHOUT ROWID;
+
 -- One row per operation and commit, a record a line. `boundary` tells where in the text, in bytes from 1, the last
 -- record begins that a resume can start at; 0 if there is none.
 CREATE TABLE records (

@@ -210,6 +210,10 @@ impl Store for SqliteStore {
         read::approval(&reader, key)
     }
 
+    fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
+        read::caller_hooks(&self.settled(Some(operation)), operation)
+    }
+
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {
         read::blob(&self.settled(None), blob)
     }

@@ -85,7 +85,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         Self { child, out }
@@ -102,6 +102,12 @@ impl Running {
             }
             read.push_str(&line);
         }
+    }
+
+    /// Reads what it says on the side, up to a line that holds this, and gives it. The rest is read by nobody.
+    pub(crate) fn until_error(&mut self, part: &str) -> String {
+        let mut lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
+        lines.find_map(|line| line.ok().filter(|line| line.contains(part))).expect("the line comes")
     }
 
     pub(crate) fn signal(&self, name: &str) {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jackline_hooks::Hooks;
 use jackline_model::{ExitCode, MessageBody, ToolKey};
 use jackline_runtime::drive::{Agent, Prompt};
 use jackline_runtime::journal::{MemoryStore, Store};
@@ -83,6 +82,7 @@ fn call(common: &Common, agent: Agent, tool: &str, arguments: &str, view: ViewAr
             Problem::usage(format!("agent `{}` has no tool `{tool}`{}", agent.name, meant.unwrap_or_default()));
         return Err(problem.hint(format!("It has: {}.", names.join(", "))));
     }
+    let hooks = host::hooks_of(&agent)?;
     let agent = scripted(agent, Call { tool: tool.to_owned(), with })?;
     let store = store::open(common)?;
     let runtime = host::runtime(&agent, store, ModelNeed::Asked)?;
@@ -90,7 +90,7 @@ fn call(common: &Common, agent: Agent, tool: &str, arguments: &str, view: ViewAr
     let (report, answer) = block_on(async {
         let events = runtime.events();
         let text = format!("call {} with {arguments}", ToolKey::parse(tool));
-        let run = runtime.start(&agent, Prompt { text, origin: host::origin(&agent)?, user: None }, Hooks::new())?;
+        let run = runtime.start(&agent, Prompt { text, origin: host::origin(&agent)?, user: None }, hooks)?;
         let mut decider = Decider::here(&screen);
         let report = Follow::with(&runtime, &mut screen, &mut decider)?.follow(&run, events).await?;
         say_what_is_next(common, &runtime, &run, &report)?;

@@ -6,6 +6,7 @@
 mod archive;
 mod files;
 mod frozen;
+mod hooks;
 mod model;
 mod script;
 mod summaries;
@@ -13,6 +14,7 @@ mod tools;
 
 use std::sync::Arc;
 
+use jackline_hooks::{DispatchMode, ProcessEnvironment};
 use jackline_model::Origin;
 use jackline_runtime::drive::{Agent, Runtime};
 use jackline_runtime::journal::Store;
@@ -20,6 +22,7 @@ use jackline_runtime::llm::Model;
 
 pub(crate) use files::{builtin, read};
 pub(crate) use frozen::Frozen;
+pub(crate) use hooks::{carriers, hooks_of};
 pub(crate) use model::{ModelNeed, NoModel, check_model, model_of};
 pub(crate) use script::{Call, Script, Turn};
 pub(crate) use tools::tools_of;
@@ -28,7 +31,16 @@ use crate::problem::Problem;
 
 /// A runtime that can run this agent and all agents below it.
 pub(crate) fn runtime(agent: &Agent, store: Arc<dyn Store>, need: ModelNeed) -> Result<Runtime, Problem> {
-    let mut builder = Runtime::builder().store(Arc::clone(&store)).model(NoModel);
+    let mut builder = Runtime::builder()
+        .store(Arc::clone(&store))
+        .model(NoModel)
+        .carriers(carriers()?)
+        .hook_mode(DispatchMode::from_environment(&ProcessEnvironment))
+        .hook_environment(Arc::new(ProcessEnvironment))
+        .user_directory(Arc::new(hooks::directory(tree(agent))?));
+    for below in tree(agent).into_iter().skip(1) {
+        builder = builder.hooks_of(&below.name, hooks_of(below)?);
+    }
     for agent in tree(agent) {
         let frozen = Frozen::of(agent)?;
         let model: Arc<dyn Model> = match need {

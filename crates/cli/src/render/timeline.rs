@@ -229,7 +229,12 @@ impl Timeline {
         *self.hooks.entry(hook).or_default() += 1;
         for receipt in asked {
             let time = seconds(receipt.micros / 1_000);
-            let line = format!("{hook}: hook `{}` answered {} in {time}", receipt.id, receipt.answer);
+            let line = match &receipt.fault {
+                Some(fault) => format!("{hook}: {} `{}` failed ({fault}) in {time}", receipt.carrier, receipt.id),
+                None => format!("{hook}: hook `{}` answered {} in {time}", receipt.id, receipt.answer),
+            };
+            let blocks = receipt.decided_by.as_deref() == Some("failure");
+            let line = if blocks { line + ", and its failures block" } else { line };
             self.line(event, &self.paint.dim(&line));
         }
     }

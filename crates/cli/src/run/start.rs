@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use jackline_hooks::Hooks;
 use jackline_model::{ExitCode, Origin};
 use jackline_runtime::drive::Prompt;
 
@@ -34,10 +33,11 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Result<ExitCode, Problem> {
     host::check(&agent)?;
     let store = store::open(common)?;
     let runtime = host::runtime(&agent, store, ModelNeed::Asked)?;
+    let hooks = host::hooks_of(&agent)?;
     let mut screen = screen(common, args.view);
     let report = block_on(async {
         let events = runtime.events();
-        let run = runtime.start(&agent, Prompt { text, origin, user: None }, Hooks::new())?;
+        let run = runtime.start(&agent, Prompt { text, origin, user: None }, hooks)?;
         let mut decider = Decider::here(&screen);
         let report = Follow::with(&runtime, &mut screen, &mut decider)?.follow(&run, events).await?;
         say_what_is_next(common, &runtime, &run, &report)?;

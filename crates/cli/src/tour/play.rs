@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use jackline_hooks::Hooks;
 use jackline_model::{ExitCode, Reason};
 use jackline_runtime::drive::{Prompt, Report};
 use jackline_runtime::journal::Store;
@@ -83,7 +82,7 @@ async fn play(
     let runtime = host::runtime(&agent, Arc::clone(store), ModelNeed::Asked)?;
     let prompt = Prompt { text: stop.prompt.clone(), origin: host::origin(&agent)?, user: None };
     let events = runtime.events();
-    let run = runtime.start(&agent, prompt, Hooks::new())?;
+    let run = runtime.start(&agent, prompt, host::hooks_of(&agent)?)?;
     let mut decider = Decider::Script(stop.answers.iter().cloned().collect());
     let report = Follow::with(&runtime, screen, &mut decider)?.follow(&run, events).await?;
     let unused = match decider {

@@ -1,5 +1,6 @@
 //! What a command hook is told to do.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::Error as _;
@@ -49,6 +50,9 @@ pub struct CommandConfig {
     /// Whether the hook also applies to the operation's children. Default: if it decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inherit: Option<bool>,
+    /// The directory that it runs in, and that a relative path to the program starts from. Default: the carrier's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
 }
 
 impl CommandConfig {
@@ -77,6 +81,7 @@ impl CommandConfig {
             response_handling: fields.one_of("responseHandling", "ignore, toolCall", ResponseHandling::parse)?,
             on_error: fields.one_of("onError", "continue, block", OnError::parse)?,
             inherit: fields.flag("inherit")?,
+            directory: fields.text("directory", Rule::Expected("a path"))?.map(PathBuf::from),
         };
         fields.end()?;
         Ok(config)

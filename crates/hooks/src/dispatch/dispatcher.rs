@@ -74,20 +74,29 @@ impl HookDispatcher {
     /// [`RegistrationError`] names the first hook that cannot be registered, or the variables whose hooks cannot
     /// be read. Nothing was registered: correct that and register the list again.
     pub fn register(&self, operation: &OperationId, hooks: impl Into<Hooks>) -> Result<(), RegistrationError> {
-        if let Some(environment) = &self.ports.environment {
-            EnvironmentHooks::read(environment.as_ref())?;
-        }
         let hooks = hooks.into();
-        hooks.validate()?;
+        self.validate(&hooks)?;
         let entries: Vec<_> = hooks.into_entries().collect();
-        let unasked = entries.iter().find(|entry| entry.is_native_control());
-        if let Some(entry) = unasked.filter(|_| self.ports.mode == DispatchMode::Queue) {
-            return Err(RegistrationError::ControlInQueue { hook: entry.id.clone() });
-        }
         if !entries.is_empty() {
             self.write().entry(operation.clone()).or_default().extend(entries);
         }
         Ok(())
+    }
+
+    /// Checks what [`register`](Self::register) checks, and registers nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register).
+    pub fn validate(&self, hooks: &Hooks) -> Result<(), RegistrationError> {
+        if let Some(environment) = &self.ports.environment {
+            EnvironmentHooks::read(environment.as_ref())?;
+        }
+        hooks.validate()?;
+        match hooks.control_ids().into_iter().next() {
+            Some(hook) if self.ports.mode == DispatchMode::Queue => Err(RegistrationError::ControlInQueue { hook }),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Removes all hooks of an operation. Handles that were taken before keep theirs.

@@ -68,9 +68,13 @@ impl HookHandle {
     /// `s3.c1.before`.
     ///
     /// Receivers know a repeated delivery by an id that follows from it. Without it the id follows from the event:
-    /// its step, its call and its type.
-    pub fn at(&self, place: impl Into<Arc<str>>) -> Self {
-        Self { place: Some(place.into()), ..self.clone() }
+    /// its step, its call and its type. The place is of the operation that runs: children that inherit a hook may
+    /// have the same one. It costs nothing where no hook leaves the process.
+    pub fn at(&self, place: impl fmt::Display) -> Self {
+        let leaves_process = self.ports().environment.is_some()
+            || self.applying.hooks.iter().any(|bound| !bound.entry.is_lost_with_process());
+        let place = leaves_process.then(|| format!("{}/{place}", self.applying.running).into());
+        Self { place, ..self.clone() }
     }
 
     /// Whether any observer or mock wants to hear of this. Costs a bit test, if the environment declares no hooks.

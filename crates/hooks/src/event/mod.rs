@@ -11,6 +11,7 @@ mod excerpt;
 mod human;
 mod payload;
 mod run_context;
+mod sample;
 mod step;
 mod terminal;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use human::{
 };
 pub use payload::Payload;
 pub use run_context::RunContext;
+pub use sample::Sample;
 pub use step::{AfterStepEvent, BeforeStepEvent, StepType, ToolCalling, ToolOutcome};
 pub use terminal::{OnCompleteEvent, OnErrorEvent, RunEnd};
 pub use tool::{

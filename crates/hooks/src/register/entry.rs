@@ -170,6 +170,15 @@ impl Entry {
         }
     }
 
+    /// Its webhook, if it has one.
+    pub(crate) fn webhook_config(&self) -> Option<&WebhookConfig> {
+        match &self.carrier {
+            Carrier::Native(_, webhook) => webhook.as_deref(),
+            Carrier::Webhook(webhook) => Some(webhook),
+            Carrier::Command(_) => None,
+        }
+    }
+
     /// Whether the hook may deny.
     pub(crate) fn is_control(&self) -> bool {
         match &self.carrier {

@@ -15,14 +15,15 @@ use super::entry::{Carrier, Entry, Handler, Native, OnError};
 use super::mockable::MockableToolCall;
 use super::registration_error::RegistrationError;
 use super::stage::{Controlling, HasHandler, HasHook, HasTool, Observing, OnTool, Remote, Start};
-use super::stored::restore;
+use super::stored::{restore, store};
 use crate::event::Pick;
 use crate::kind_set::KindSet;
 use crate::{
     AfterCallAgentEvent, AfterCompactEvent, AfterHumanInterventionEvent, AfterStepEvent, AfterToolCallControl,
     AfterToolCallEvent, BeforeCallAgentEvent, BeforeCompactEvent, BeforeHumanInterventionEvent, BeforeStepEvent,
-    BeforeToolCallEvent, CommandConfig, Event, HookKind, Matcher, OnCallAgentErrorEvent, OnCompactErrorEvent,
-    OnCompleteEvent, OnErrorEvent, OnStopByHumanInterventionEvent, OnToolCallErrorEvent, WebhookConfig,
+    BeforeToolCallEvent, CommandConfig, DeliveryKind, Event, HookKind, Matcher, OnCallAgentErrorEvent,
+    OnCompactErrorEvent, OnCompleteEvent, OnErrorEvent, OnStopByHumanInterventionEvent, OnToolCallErrorEvent,
+    WebhookConfig,
 };
 
 /// The hooks of one operation, in the order in which they are asked.
@@ -196,7 +197,7 @@ impl<S> Hooks<S> {
 
     /// Tells a webhook of one event, or asks it about tool calls: see [`WebhookConfig`].
     ///
-    /// Its persisted form keeps templates unexpanded; until a host stores that form, give it again at a resume.
+    /// Its stored form keeps templates unexpanded.
     ///
     /// ```
     /// use jackline_hooks::{HookKind, Hooks, WebhookConfig};
@@ -214,7 +215,7 @@ impl<S> Hooks<S> {
 
     /// Tells a program of one event, or asks it about tool calls: see [`CommandConfig`].
     ///
-    /// Its persisted form holds no secret; until a host stores that form, give it again at a resume.
+    /// Its stored form holds no secret.
     pub fn command(self, id: impl Into<HookId>, kind: HookKind, config: CommandConfig) -> Hooks<Remote> {
         self.add(Entry::command(id.into(), kind, config))
     }
@@ -234,6 +235,30 @@ impl<S> Hooks<S> {
     /// The ids of the handlers that may mock, in order. A resumed operation must be given them all.
     pub fn mock_ids(&self) -> Vec<HookId> {
         self.ids_of(Entry::is_native_mock)
+    }
+
+    /// The ids of all hooks, in order.
+    pub fn ids(&self) -> Vec<HookId> {
+        self.ids_of(|_| true)
+    }
+
+    /// The ids of the hooks that are delivered by way of a store, in order. A host without an outbox refuses them.
+    pub fn outbox_ids(&self) -> Vec<HookId> {
+        self.ids_of(|entry| entry.webhook_config().is_some_and(|config| config.delivery == DeliveryKind::Outbox))
+    }
+
+    /// The hooks that survive their process, as they are stored: native ones do not. [`stored`](Self::stored) takes
+    /// them back.
+    ///
+    /// ```
+    /// use jackline_hooks::{HookKind, Hooks, WebhookConfig};
+    /// let hooks = Hooks::new().webhook("done", HookKind::OnComplete, WebhookConfig::new("https://example.test/done"));
+    /// let stored = hooks.and(Hooks::new().before_step("log", |_step| async {})).to_stored();
+    /// assert_eq!(stored.len(), 1);
+    /// assert_eq!(Hooks::new().stored(&stored).unwrap().ids()[0].as_str(), "done");
+    /// ```
+    pub fn to_stored(&self) -> Vec<Value> {
+        self.entries.iter().filter(|entry| !is_reserved(&entry.id)).filter_map(store).collect()
     }
 
     /// Adds the hooks that [`HookDispatcher::serialized`](crate::HookDispatcher::serialized) wrote, or that

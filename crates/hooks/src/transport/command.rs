@@ -1,7 +1,8 @@
 //! Runs commands.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
@@ -62,15 +63,28 @@ impl ProcessCarrier {
 
     fn start(&self, config: &CommandConfig, kept: bool) -> Result<Child, HookFault> {
         let (program, arguments) = config.command.split_first().ok_or_else(|| configuration("there is no program"))?;
-        let mut command = Command::new(program);
+        let directory = config.directory.as_ref().or(self.directory.as_ref());
+        let mut command = Command::new(self.locate(program, directory));
         command.args(arguments).env_clear().process_group(0).kill_on_drop(true);
         command.envs(config.env.iter().filter_map(|name| Some((name, self.environment.get(name)?))));
         command.stdin(Stdio::piped()).stderr(Stdio::null());
         command.stdout(if kept { Stdio::piped() } else { Stdio::null() });
-        if let Some(directory) = &self.directory {
+        if let Some(directory) = directory {
             command.current_dir(directory);
         }
-        command.spawn().map_err(|_| configuration("the program could not be started"))
+        command.spawn().map_err(|error| configuration(why_not_started(&error)))
+    }
+
+    /// Where the program lies. The search path is that of the carrier: what the command itself sees of the
+    /// environment is another matter.
+    fn locate(&self, program: &str, directory: Option<&PathBuf>) -> PathBuf {
+        let path = Path::new(program);
+        if program.contains('/') {
+            return directory.map_or_else(|| path.to_owned(), |directory| directory.join(path));
+        }
+        let search = self.environment.get("PATH").unwrap_or_default();
+        let candidates = std::env::split_paths(&search).map(|folder| folder.join(path));
+        candidates.into_iter().find(|candidate| candidate.is_file()).unwrap_or_else(|| path.to_owned())
     }
 }
 
@@ -144,6 +158,16 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+fn why_not_started(error: &std::io::Error) -> &'static str {
+    if error.kind() == ErrorKind::NotFound {
+        "the program was not found"
+    } else if error.kind() == ErrorKind::PermissionDenied {
+        "the program may not be executed"
+    } else {
+        "the program could not be started"
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::approval::ApprovalSection;
 use super::client_tool::ClientToolConfig;
 use super::command_tool::CommandToolConfig;
+use super::hook::HookConfig;
 use super::model::ModelConfig;
 use super::origin::OriginSection;
 use crate::compress::ThresholdSettings;
@@ -53,6 +54,9 @@ pub struct AgentConfig {
     /// Tools that are answered from outside, with `jackline complete` or by an embedder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_tool: Vec<ClientToolConfig>,
+    /// Webhooks and programs that hear of a run or decide about its calls, in the order in which they are asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hook: Vec<HookConfig>,
     /// Agents that this one may call, by the name that it calls them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, SubAgentConfig>,

@@ -22,7 +22,8 @@ pub struct ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
-        if !self.key.is_empty() && !self.message.contains(self.key.rsplit('.').next().unwrap_or_default()) {
+        let name = self.key.rsplit('.').next().unwrap_or_default();
+        if !self.key.is_empty() && !has_word(&self.message, name) {
             write!(f, " (in `{}`)", self.key)?;
         }
         match &self.suggestion {
@@ -30,6 +31,11 @@ impl fmt::Display for ConfigError {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a name stands in a message as a word of its own.
+fn has_word(message: &str, name: &str) -> bool {
+    message.split(|letter: char| !(letter.is_alphanumeric() || "_-[]".contains(letter))).any(|word| word == name)
 }
 
 impl std::error::Error for ConfigError {}

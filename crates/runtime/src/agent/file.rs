@@ -76,6 +76,8 @@ fn check(config: &AgentConfig, text: &str, path: &str) -> Result<(), ConfigError
             return Err(error);
         }
     }
+    #[cfg(feature = "drive")]
+    super::hook_check::check(&config.hook, text, path)?;
     Ok(())
 }
 
@@ -85,7 +87,7 @@ fn offset_of_text(text: &str, name: &str, is_last: bool) -> usize {
     at.unwrap_or_default()
 }
 
-fn error_at(text: &str, path: &str, offset: usize, message: String) -> ConfigError {
+pub(super) fn error_at(text: &str, path: &str, offset: usize, message: String) -> ConfigError {
     let (line, column) = locate::line_and_column(text, offset);
     ConfigError { file: path.to_owned(), line, column, key: locate::key_at(text, offset), message, suggestion: None }
 }
@@ -96,7 +98,10 @@ fn describe(error: &toml::de::Error, text: &str, path: &str) -> ConfigError {
     if let Some((kind, word, known)) = unknown_word(error.message()) {
         described.message = format!("unknown {kind} `{word}`");
         described.suggestion = closest(word, &known);
-        if described.suggestion.is_none() && !known.is_empty() {
+        if let Some(table) = table_of_hook_key(word, &known) {
+            described.message += &format!("; it belongs inside `{table} = {{ … }}`");
+            described.suggestion = None;
+        } else if described.suggestion.is_none() && !known.is_empty() {
             described.message += &format!("; known: {}", known.join(", "));
         }
     }
@@ -115,13 +120,26 @@ fn unknown_word(message: &str) -> Option<(&'static str, &str, Vec<&str>)> {
     Some((kind, word, quoted.collect()))
 }
 
-fn closest(word: &str, known: &[&str]) -> Option<String> {
+/// Where a key belongs that was written one level too high in a hook.
+fn table_of_hook_key(word: &str, known: &[&str]) -> Option<&'static str> {
+    (known == HOOK_KEYS && CARRIER_KEYS.contains(&word)).then_some("webhook")
+}
+
+/// The word of a list that was probably meant.
+pub(super) fn closest(word: &str, known: &[&str]) -> Option<String> {
     let (score, best) = known
         .iter()
         .map(|candidate| (strsim::jaro_winkler(word, candidate), *candidate))
         .max_by(|one, other| one.0.total_cmp(&other.0))?;
     (score >= SIMILARITY_MIN).then(|| best.to_owned())
 }
+
+/// The keys of a hook.
+const HOOK_KEYS: [&str; 5] = ["id", "type", "matcher", "webhook", "command"];
+
+/// Keys of a webhook, some of which a command has, too.
+const CARRIER_KEYS: [&str; 8] =
+    ["url", "timeout", "headers", "responseHandling", "onError", "delivery", "signingSecretEnv", "inherit"];
 
 /// Below this two words have little more than letters in common.
 const SIMILARITY_MIN: f64 = 0.8;

@@ -1,5 +1,8 @@
 //! Places in a TOML text: lines, columns, keys.
 
+#[cfg(feature = "drive")]
+use toml::de::{DeTable, DeValue};
+
 /// The line and the column, both from 1, of a byte.
 pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(offset)];
@@ -41,6 +44,28 @@ pub(super) fn offset_of_key(text: &str, key: &str) -> usize {
     0
 }
 
+/// The byte at which a value stands that is reached by keys and by numbers of lists, as `hook`, `0`, `webhook`, `url`.
+/// Where the way breaks off, the last value that was reached.
+#[cfg(feature = "drive")]
+pub(super) fn offset_of_path<'a>(text: &str, path: impl IntoIterator<Item = &'a str>) -> usize {
+    let Ok(root) = DeTable::parse(text) else { return 0 };
+    let mut offset = 0;
+    let mut value = Some(DeValue::Table(root.into_inner()));
+    for step in path {
+        let below = if let Some(DeValue::Table(table)) = value {
+            table.into_iter().find(|(key, _)| key.get_ref() == step).map(|(_, value)| value)
+        } else if let Some(DeValue::Array(list)) = value {
+            step.parse().ok().and_then(|at| list.into_iter().nth(at))
+        } else {
+            None
+        };
+        let Some(below) = below else { return offset };
+        offset = below.span().start;
+        value = Some(below.into_inner());
+    }
+    offset
+}
+
 fn header(line: &str) -> Option<&str> {
     let inner = line.trim().strip_prefix('[')?;
     let name = inner.trim_start_matches('[').split(']').next()?.trim();
@@ -64,6 +89,17 @@ mod tests {
         assert_eq!(line_and_column("a\néé=1", 6), (2, 3));
         assert_eq!(line_and_column("", 0), (1, 1));
         assert_eq!(line_and_column("a", 99), (1, 2));
+    }
+
+    #[cfg(feature = "drive")]
+    #[test]
+    fn values_are_found_by_their_path() {
+        let text = "a = 1\n[[hook]]\nid = 'x'\n[[hook]]\nid = 'y'\nwebhook = { url = '/', env = ['A', 'B'] }\n";
+        let at = |path: &[&str]| &text[offset_of_path(text, path.iter().copied())..];
+        assert!(at(&["hook", "1", "webhook", "url"]).starts_with("'/'"));
+        assert!(at(&["hook", "1", "webhook", "env", "1"]).starts_with("'B'"));
+        assert!(at(&["hook", "1", "webhook", "nosuch", "1"]).starts_with("{ url"));
+        assert!(at(&["hook", "0", "webhook"]).starts_with("[[hook]]\nid = 'x'"));
     }
 
     #[test]

@@ -10,6 +10,9 @@ mod config;
 mod error;
 mod file;
 mod freeze;
+mod hook;
+#[cfg(feature = "drive")]
+mod hook_check;
 mod locate;
 mod model;
 mod origin;
@@ -21,6 +24,7 @@ pub use command_tool::CommandToolConfig;
 pub use config::{AgentConfig, CompressionSection, Limits, SubAgentConfig, ToolGroup, ToolsSection};
 pub use error::ConfigError;
 pub use file::AgentFile;
+pub use hook::{CommandHookConfig, HookConfig, NetworkSection, WebhookHookConfig};
 pub use model::{ModelConfig, Prices};
 pub use origin::OriginSection;
 pub use schema::schema;

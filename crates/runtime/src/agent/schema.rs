@@ -24,6 +24,17 @@ mod tests {
                 "name = 'a'\n[[command_tool]]\nname = 'a/b'\ndescription = 'd'\ncommand = ['x']\nside_effect = 'pure'",
                 true,
             ),
+            ("name = 'a'\n[[hook]]\nid = 'h'\ntype = 'onComplete'\ncommand = ['x']", true),
+            (
+                "name = 'a'\n[[hook]]\nid = 'h'\ntype = 'onComplete'\nwebhook = {url = '/x', timeout = 0.5, delay = 3, \
+                 delivery = 'qstash'}",
+                true,
+            ),
+            ("name = 'a'\n[[hook]]\nid = 'h'\ntype = 'onFinish'\ncommand = ['x']", false),
+            ("name = 'a'\n[[hook]]\nid = 'h'\ntype = 'onComplete'\ncommand = {program = 'x'}", false),
+            ("name = 'a'\n[[hook]]\nid = 'h'\ntype = 'onComplete'\nwebhook = {url = '/x', timeout = 0}", false),
+            ("name = 'a'\n[[hook]]\nid = 'h'\ntype = 'onComplete'\nwebhook = {url = '/x', onError = 'stop'}", false),
+            ("name = 'a'\n[[hook]]\nid = 'h'\ntype = 'onComplete'\nwebhook = {url = '/x', retry = 1}", false),
             ("model = 'm'", false),
             ("name = 'a'\nmodle = 'm'", false),
             ("name = 'a'\n[model]\nname = 'm'\nwindow = 3", false),

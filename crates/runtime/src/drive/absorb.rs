@@ -28,7 +28,10 @@ impl Operation {
     /// Takes in what an effect came to.
     pub(crate) fn absorb(&mut self, done: Done) -> Result<(), RunError> {
         match done {
-            Done::Hook(id) => self.take(What::HookAnswered(id)),
+            Done::Hook(id, failure) => {
+                self.critical = self.critical.take().or(failure);
+                self.take(What::HookAnswered(id))
+            }
             Done::Notice(id) => {
                 self.notice_under_way = false;
                 self.take(What::NoticeDelivered(id))?;

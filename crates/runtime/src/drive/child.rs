@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::core::{Purpose, RunError};
 use super::operation::Operation;
-use super::runtime::first_messages;
+use super::runtime::{first_messages, stored_texts};
 use super::turn::TurnCall;
 use crate::journal::{NewOperation, StoreError};
 use crate::machine::{EffectId, Input, Machine, Moved, Ordinal, Place, Unit, What};
@@ -59,6 +59,7 @@ pub(crate) fn start(
         origin,
         user: header.user.clone(),
         required_hooks: Vec::new(),
+        caller_hooks: parent.core.hooks_of.get(&agent.name).map(stored_texts).unwrap_or_default(),
         messages: first_messages(&agent, instruction),
         created_at: parent.core.clock.now_ms(),
     };

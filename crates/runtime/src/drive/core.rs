@@ -1,6 +1,6 @@
 //! What all operations of one runtime share, and the scheduler that runs them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use jackline_hooks::{HookDispatcher, Hooks, RegistrationError, Rounds};
+use jackline_hooks::{DispatchError, HookDispatcher, Hooks, RegistrationError, Rounds};
 use jackline_model::{Advice, ConfigHash, OperationId, Reason};
 use jackline_tools::Tool;
 use jackline_tools::call::CallFault;
+use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
 use super::agent::Agent;
 use super::clock::{Clock, Hold};
-use super::operation::Operation;
+use super::operation::{Operation, Rest};
 use super::setup::{Parts, Setup};
 use super::spawn::{Held, spawn_held};
 use super::stream::{Report, Stream};
@@ -73,6 +74,15 @@ pub enum RunError {
         /// How it ended.
         reason: Reason,
     },
+    /// The run has ended, as the report says, and a hook whose delivery must not fail was not told. Nobody else hears of
+    /// it: tell the receiver what it missed.
+    #[error("the run has ended ({}), but {error}", .report.reason.map_or("parked", |reason| reason.as_str()))]
+    CriticalHook {
+        /// How the run ended; that is stored.
+        report: Box<Report>,
+        /// Which hook failed, and how.
+        error: Box<DispatchError>,
+    },
     /// The driver itself panicked.
     #[error("the driver of the operation panicked; resume it")]
     Panicked,
@@ -85,7 +95,11 @@ impl RunError {
             Self::Store(error) => error.advice(),
             Self::Setup(_) | Self::MissingHooks(_) | Self::Hooks(_) => Advice::Fix,
             Self::Panicked => Advice::Retry { after: Duration::ZERO },
-            Self::Machine(_) | Self::Call(_) | Self::Journal(_) | Self::NotResumable { .. } => Advice::GiveUp,
+            Self::Machine(_)
+            | Self::Call(_)
+            | Self::Journal(_)
+            | Self::NotResumable { .. }
+            | Self::CriticalHook { .. } => Advice::GiveUp,
         }
     }
 }
@@ -122,6 +136,7 @@ pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dispatcher: HookDispatcher,
+    pub(crate) hooks_of: BTreeMap<String, Hooks>,
     pub(crate) stream: Stream,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
@@ -203,7 +218,7 @@ impl Mailbox {
 impl Live {
     /// Whether it has ended; only `resume` opens it again.
     fn has_ended(&self) -> bool {
-        self.task.is_none() && matches!(&self.report, Some(Ok(report)) if report.status.is_terminal())
+        self.task.is_none() && self.report.as_ref().is_some_and(is_end)
     }
 
     /// Whether nothing more will come of it in this process.
@@ -258,6 +273,43 @@ impl Core {
         }
         setups.insert(hash.clone(), Arc::clone(&setup));
         Ok(setup)
+    }
+
+    /// Whether these hooks can be fired here.
+    pub(crate) fn check_hooks(&self, hooks: &Hooks) -> Result<(), RunError> {
+        self.dispatcher.validate(hooks)?;
+        match hooks.outbox_ids().first() {
+            Some(hook) => Err(RunError::Setup(format!(
+                "hook `{hook}` asks for delivery `outbox`, which this runtime does not have yet; use `fetch` or `qstash`"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// These hooks, behind the stored ones that they do not replace. A store that cannot be read is an error: what was
+    /// to guard the operation is then not known.
+    pub(crate) fn with_stored(&self, id: &OperationId, hooks: Hooks) -> Result<Hooks, RunError> {
+        let given: BTreeSet<String> = hooks.ids().iter().map(ToString::to_string).collect();
+        let mut stored: Vec<Value> = Vec::new();
+        for text in self.store.caller_hooks(id)? {
+            let hook: Value = serde_json::from_str(&text).map_err(|error| RunError::Journal(error.to_string()))?;
+            if !hook["id"].as_str().is_some_and(|id| given.contains(id)) {
+                stored.push(hook);
+            }
+        }
+        Ok(Hooks::new().stored(&stored)?.and(hooks))
+    }
+
+    /// Registers the hooks of an operation that this process has not begun: a sub-agent, or one below a resumed run.
+    pub(crate) fn bring_back_hooks(&self, id: &OperationId) -> Result<(), RunError> {
+        if self.dispatcher.has_hooks(id) {
+            return Ok(());
+        }
+        let header = self.store.header(id)?;
+        let own = self.hooks_of.get(&*header.agent).filter(|_| header.lineage.is_sub_agent).cloned();
+        let hooks = self.with_stored(id, own.unwrap_or_default())?;
+        self.dispatcher.register(id, hooks)?;
+        Ok(())
     }
 
     /// Runs an operation, unless it is running; its hooks stay registered until it has ended.
@@ -381,10 +433,13 @@ impl Core {
         let outcome = AssertUnwindSafe(drive).catch_unwind().await.unwrap_or(Err(RunError::Panicked));
         drop(permit);
         let (outcome, wake_at) = match outcome {
-            Ok((report, wake_at)) => (Ok(report), wake_at),
+            Ok(Rest { report, wake_at, critical: None }) => (Ok(report), wake_at),
+            Ok(Rest { report, wake_at, critical: Some(error) }) => {
+                (Err(RunError::CriticalHook { report: Box::new(report), error }), wake_at)
+            }
             Err(error) => (Err(error), None),
         };
-        let ended = matches!(&outcome, Ok(report) if report.status.is_terminal());
+        let ended = is_end(&outcome);
         if ended {
             self.dispatcher.unregister(&id);
         }
@@ -425,6 +480,15 @@ impl Core {
     fn tell_rested<'a>(&self, operations: impl Iterator<Item = &'a OperationId>) {
         let live = self.live();
         operations.filter_map(|id| live.get(id)).for_each(|live| live.rested.notify_waiters());
+    }
+}
+
+/// Whether this is how a run has ended for now, rather than where it waits or why it could not go on.
+fn is_end(outcome: &Result<Report, RunError>) -> bool {
+    match outcome {
+        Ok(report) => report.status.is_terminal(),
+        Err(RunError::CriticalHook { report, .. }) => report.status.is_terminal(),
+        Err(_) => false,
     }
 }
 

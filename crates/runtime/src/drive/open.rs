@@ -34,7 +34,8 @@ impl Operation {
             Purpose::Begin(fence) => fence,
             Purpose::Continue | Purpose::Resume => core.store.claim(id)?,
         };
-        let opened = Self::open_owned(core, id, rounds, purpose, mailbox, fence);
+        let opened =
+            core.bring_back_hooks(id).and_then(|()| Self::open_owned(core, id, rounds, purpose, mailbox, fence));
         if opened.is_err() {
             // What kept it from being opened says more than a release that fails as well.
             let _ = core.store.release(id, fence);
@@ -85,6 +86,7 @@ impl Operation {
             claimed: BTreeMap::new(),
             inbox_changed: true,
             last_word: None,
+            critical: None,
         };
         operation.begin(purpose)?;
         operation.launch_children()?;

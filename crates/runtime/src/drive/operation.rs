@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use jackline_hooks::{Delivery, Event, HookHandle, HookKind};
+use jackline_hooks::{Delivery, DispatchError, Event, HookHandle, HookKind};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
@@ -60,6 +60,17 @@ pub(crate) struct Operation {
     pub(crate) inbox_changed: bool,
     /// The end, to be told once it is stored.
     pub(crate) last_word: Option<Told>,
+    /// A critical hook that failed about the end of the run.
+    pub(crate) critical: Option<Box<DispatchError>>,
+}
+
+/// How an operation came to rest.
+pub(crate) struct Rest {
+    pub(crate) report: Report,
+    /// When it wants to be woken, if at all.
+    pub(crate) wake_at: Option<u64>,
+    /// A critical hook that failed about its end.
+    pub(crate) critical: Option<Box<DispatchError>>,
 }
 
 /// A firing that waits for its delivery. Its event was built when it fired: later the turn, the step
@@ -74,7 +85,7 @@ pub(crate) struct Notice {
 /// An effect that was performed.
 #[derive(Debug)]
 pub(crate) enum Done {
-    Hook(EffectId),
+    Hook(EffectId, Option<Box<DispatchError>>),
     Notice(EffectId),
     Planned(EffectId, Vec<Instruction>),
     PlanFailed(EffectId, Fault),
@@ -89,9 +100,8 @@ pub(crate) enum Done {
 }
 
 impl Operation {
-    /// Runs until the operation has ended or waits for somebody outside. Says when it wants to be
-    /// woken, if at all.
-    pub(crate) async fn drive(mut self) -> Result<(Report, Option<u64>), RunError> {
+    /// Runs until the operation has ended or waits for somebody outside.
+    pub(crate) async fn drive(mut self) -> Result<Rest, RunError> {
         let driven = AssertUnwindSafe(self.drive_to_rest()).catch_unwind().await;
         let result = driven.unwrap_or(Err(RunError::Panicked));
         // Whatever happened, what is under way ends with us.
@@ -100,7 +110,8 @@ impl Operation {
             Ok(()) => Err(RunError::Store(error)),
             Err(_) => Ok(()),
         })?;
-        result.map(|()| (self.report(), self.machine.next_deadline()))
+        result?;
+        Ok(Rest { report: self.report(), wake_at: self.machine.next_deadline(), critical: self.critical })
     }
 
     async fn drive_to_rest(&mut self) -> Result<(), RunError> {

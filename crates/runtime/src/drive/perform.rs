@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jackline_hooks::{Delivery, Event, HookKind};
+use jackline_hooks::{Delivery, DispatchError, Event, HookKind, RulingCause};
 use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
@@ -103,14 +103,16 @@ impl Operation {
 
     fn fire(&mut self, id: EffectId, firing: &Firing) {
         let kind = firing.kind();
-        match self.event(firing) {
+        // After a critical hook has failed about the end, the caller is told, and `onError` nobody.
+        let event = if kind == HookKind::OnError && self.critical.is_some() { None } else { self.event(firing) };
+        match event {
             None => {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
-                self.ready.push_back(Done::Hook(id));
+                self.ready.push_back(Done::Hook(id, None));
             }
             Some(event) => {
-                let delivery = self.deliver(id.step, event);
-                self.launch(delivery.map(move |()| Done::Hook(id)).boxed());
+                let delivery = self.deliver(id, event);
+                self.launch(delivery.map(move |failure| Done::Hook(id, failure)).boxed());
             }
         }
     }
@@ -125,8 +127,8 @@ impl Operation {
                 continue;
             };
             self.notice_under_way = true;
-            let delivery = self.deliver(id.step, event);
-            self.launch(delivery.map(move |()| Done::Notice(id)).boxed());
+            let delivery = self.deliver(id, event);
+            self.launch(delivery.map(move |_| Done::Notice(id)).boxed());
             return;
         }
     }
@@ -136,10 +138,11 @@ impl Operation {
         if self.hooks.wants(firing.kind()) { self.sight().event(firing) } else { None }
     }
 
-    /// The delivery of an event that fired in this step.
-    fn deliver(&self, step: u32, event: Event) -> BoxFuture<'static, ()> {
-        let kind = event.kind();
-        let hooks = self.hooks.clone();
+    /// The delivery of an event that fired here, and what the run's caller must hear of it: a critical hook that
+    /// failed about the end of the run. Elsewhere such a failure is logged and in the receipts.
+    fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Option<Box<DispatchError>>> {
+        let (kind, step) = (event.kind(), id.step);
+        let hooks = self.hooks.at(id);
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
         let operation = self.id().clone();
         let cancel = if kind.is_awaited() { self.cancel.clone() } else { self.notice_cancel.clone() };
@@ -160,6 +163,7 @@ impl Operation {
                 let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
                 stream.tell(clock.now_ms(), &operation, step, told);
             }
+            delivery.surface().err().filter(|_| kind == HookKind::OnComplete).map(Box::new)
         }
         .boxed()
     }
@@ -282,7 +286,7 @@ impl Operation {
             turn_call: self.turn.call(call)?.clone(),
             assistant: self.turn.assistant.clone(),
             run: Arc::clone(&self.run),
-            hooks: self.hooks.clone(),
+            hooks: self.hooks.at(format_args!("s{}.c{call}", self.step())),
             clock: Arc::clone(&self.core.clock),
             cancel: self.cancel.clone(),
         })
@@ -413,7 +417,13 @@ pub(crate) fn pending_views(question: &ApprovalQuestion) -> (Vec<PendingCallView
 pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
     let shown = |receipt: &jackline_hooks::Receipt| HookReceipt {
         id: receipt.hook.to_string(),
+        carrier: receipt.carrier.as_str().into(),
         answer: receipt.answer.as_str().into(),
+        fault: receipt.fault.map(|fault| fault.as_str().into()),
+        decided_by: receipt.decided_by.map(|cause| match cause {
+            RulingCause::Policy => "policy".into(),
+            RulingCause::Failure => "failure".into(),
+        }),
         micros: u64::try_from(receipt.latency.as_micros()).unwrap_or(u64::MAX),
     };
     delivery.receipts.iter().map(shown).collect()

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use jackline_hooks::{Carriers, HookDispatcher, HookPorts, Hooks};
+use jackline_hooks::{
+    Carriers, DispatchMode, Environment, HookDispatcher, HookPorts, Hooks, NoDirectory, UserDirectory,
+};
 use jackline_model::{
     Content, Lineage, Message, MessageBody, MessageId, OperationId, Origin, ToolCallId, ToolRunResult, UserId,
 };
@@ -48,7 +50,7 @@ impl Runtime {
     /// was started then.
     pub fn start(&self, agent: &Agent, prompt: impl Into<Prompt>, hooks: impl Into<Hooks>) -> Result<Run, RunError> {
         let hooks: Hooks = hooks.into();
-        hooks.validate()?;
+        self.core.check_hooks(&hooks)?;
         let prompt: Prompt = prompt.into();
         let (config, config_hash) = agent.frozen().map_err(|error| RunError::Setup(error.to_string()))?;
         self.core.setup(agent.clone(), &config_hash)?;
@@ -68,6 +70,7 @@ impl Runtime {
             origin,
             user,
             required_hooks: required.map(|hook| hook.to_string()).collect(),
+            caller_hooks: stored_texts(&hooks),
             messages: first_messages(agent, &prompt.text),
             created_at: self.core.clock.now_ms(),
         };
@@ -79,7 +82,8 @@ impl Runtime {
 
     /// Goes on with an operation: one that a dead process left, one that is parked, or one that
     /// ended in a way that can be gone on with. One that ended for good, but whose process died
-    /// before all hooks had heard of it, tells them. Native handlers are given again.
+    /// before all hooks had heard of it, tells them. Native handlers are given again; webhooks and
+    /// commands are in the store, and one that is given again takes the place of the stored one with its id.
     ///
     /// # Errors
     ///
@@ -97,7 +101,7 @@ impl Runtime {
     /// As [`resume`](Self::resume).
     pub fn resume_with(&self, id: &OperationId, hooks: impl Into<Hooks>, options: &Resume) -> Result<Run, RunError> {
         let hooks: Hooks = hooks.into();
-        hooks.validate()?;
+        self.core.check_hooks(&hooks)?;
         let header = self.core.store.header(id)?;
         if header.summary.reason.is_some()
             && let Some(reason) = over_for_good(&self.core, id)?
@@ -114,6 +118,7 @@ impl Runtime {
         if !missing.is_empty() {
             return Err(RunError::MissingHooks(missing));
         }
+        let hooks = self.core.with_stored(id, hooks)?;
         let run = Run::new(Arc::clone(&self.core), id.clone());
         self.core.launch(id, Vec::new(), Purpose::Resume, Some(hooks))?;
         Ok(run)
@@ -316,6 +321,10 @@ pub struct RuntimeBuilder {
     counter: CounterFor,
     probe: Option<Arc<dyn Probe>>,
     carriers: Carriers,
+    hook_mode: DispatchMode,
+    hook_environment: Option<Arc<dyn Environment>>,
+    directory: Arc<dyn UserDirectory>,
+    hooks_of: BTreeMap<String, Hooks>,
     running_max: usize,
 }
 
@@ -387,10 +396,50 @@ impl RuntimeBuilder {
     }
 
     /// What carries webhooks and command hooks. Without a carrier such a hook fails as if it were
-    /// misconfigured, which for a control means what its `onError` says. Like native handlers these
-    /// hooks are not stored yet: give them again when an operation is resumed.
+    /// misconfigured, which for a control means what its `onError` says.
     pub fn carriers(mut self, carriers: Carriers) -> Self {
         self.carriers = carriers;
+        self
+    }
+
+    /// Which carriers take part; [`DispatchMode::Local`] unless set.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use jackline_hooks::{DispatchMode, ProcessEnvironment};
+    /// use jackline_runtime::drive::Runtime;
+    /// use jackline_runtime::llm::ScriptedModel;
+    ///
+    /// // As the command line does: the mode and the hooks for all operations come from the environment.
+    /// let runtime = Runtime::builder()
+    ///     .model(ScriptedModel::new([]))
+    ///     .hook_mode(DispatchMode::from_environment(&ProcessEnvironment))
+    ///     .hook_environment(Arc::new(ProcessEnvironment))
+    ///     .build()
+    ///     .unwrap();
+    /// assert!(!runtime.hooks().has_hooks(&"op_1".into()));
+    /// ```
+    pub fn hook_mode(mut self, mode: DispatchMode) -> Self {
+        self.hook_mode = mode;
+        self
+    }
+
+    /// Where hooks are declared that apply to every operation (`AGENT_HOOK_WEBHOOK_*`). They are read at every use
+    /// and never stored. Without it there are none.
+    pub fn hook_environment(mut self, environment: Arc<dyn Environment>) -> Self {
+        self.hook_environment = Some(environment);
+        self
+    }
+
+    /// Who knows the e-mail address of a user, for hooks that ask for it; nobody unless set.
+    pub fn user_directory(mut self, directory: Arc<dyn UserDirectory>) -> Self {
+        self.directory = directory;
+        self
+    }
+
+    /// The hooks of one agent when another agent calls it. They come after those that it inherits.
+    pub fn hooks_of(mut self, agent: impl Into<String>, hooks: impl Into<Hooks>) -> Self {
+        self.hooks_of.insert(agent.into(), hooks.into());
         self
     }
 
@@ -410,15 +459,20 @@ impl RuntimeBuilder {
     ///
     /// # Errors
     ///
-    /// [`RunError::Setup`] when there is no model.
+    /// [`RunError::Setup`] when there is no model, [`RunError::Hooks`] when a hook of a sub-agent is wrong.
     pub fn build(self) -> Result<Runtime, RunError> {
+        self.hooks_of.values().try_for_each(Hooks::validate)?;
         let model = self.model.ok_or_else(|| RunError::Setup("a runtime needs a model".to_owned()))?;
         let core = Arc::new_cyclic(|myself| Core {
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
             dispatcher: HookDispatcher::with_ports(HookPorts {
                 carriers: self.carriers,
+                mode: self.hook_mode,
+                environment: self.hook_environment,
+                directory: self.directory,
                 ..HookPorts::new(Arc::new(HookTime(Arc::clone(&self.clock))))
             }),
+            hooks_of: self.hooks_of,
             clock: self.clock,
             stream: Stream::new(),
             ids: self.ids,
@@ -454,6 +508,10 @@ impl Default for RuntimeBuilder {
             counter: default_counter(),
             probe: None,
             carriers: Carriers::default(),
+            hook_mode: DispatchMode::default(),
+            hook_environment: None,
+            directory: Arc::new(NoDirectory),
+            hooks_of: BTreeMap::new(),
             running_max: RUNNING_MAX,
         }
     }
@@ -473,6 +531,11 @@ fn default_counter() -> CounterFor {
 #[cfg(not(feature = "tokens"))]
 fn default_counter() -> CounterFor {
     Arc::new(|_| Arc::new(crate::tokens::ByteBound))
+}
+
+/// The stored form of hooks, as texts.
+pub(crate) fn stored_texts(hooks: &Hooks) -> Vec<String> {
+    hooks.to_stored().iter().map(ToString::to_string).collect()
 }
 
 /// The messages that a new operation begins with.

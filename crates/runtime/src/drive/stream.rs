@@ -134,10 +134,19 @@ pub enum Decided {
 
 /// One hook that was asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the fields are named like what they hold")]
 pub struct HookReceipt {
     pub id: String,
+    /// `native`, `webhook` or `command`.
+    pub carrier: Arc<str>,
     pub answer: Arc<str>,
+    /// Why a hook outside the process gave no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Arc<str>>,
+    /// `policy` or `failure`, if this hook decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<Arc<str>>,
     pub micros: u64,
 }
 

@@ -184,9 +184,15 @@ fn defs() -> Value {
         "pendingCall": object(&[must("call", text()), must("tool", named("tool")), must("arguments", text())]),
         "receipt": object(&[
             must("id", text()),
+            must("carrier", json!({"enum": ["native", "webhook", "command"]})),
             must("answer", json!({
-                "enum": ["ok", "allow", "keep", "deny", "mock", "error", "panic", "timeout"],
+                "enum": [
+                    "ok", "allow", "keep", "deny", "notification", "started", "enqueued", "dropped", "mock", "error",
+                    "panic", "timeout",
+                ],
             })),
+            may("fault", text()),
+            may("decidedBy", json!({"enum": ["policy", "failure"]})),
             must("micros", count()),
         ]),
     })

@@ -60,6 +60,11 @@ impl MemoryStore {
         self.lock().faults.push_back(error);
     }
 
+    /// Lets the next read of an operation's hooks fail with this error.
+    pub fn fail_next_read_of_hooks(&self, error: StoreError) {
+        self.lock().hook_faults.push_back(error);
+    }
+
     /// The content. A panic elsewhere leaves it whole: every write is checked before it is applied.
     fn lock(&self) -> MutexGuard<'_, Content> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
@@ -92,6 +97,7 @@ struct Content {
     inbox_ids: u64,
     version: u64,
     faults: VecDeque<StoreError>,
+    hook_faults: VecDeque<StoreError>,
 }
 
 impl Content {
@@ -224,6 +230,14 @@ impl Store for MemoryStore {
 
     fn approval(&self, operation: &OperationId) -> Result<Option<Approval>, StoreError> {
         Ok(self.lock().operation(operation)?.approval.clone())
+    }
+
+    fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
+        let mut content = self.lock();
+        match content.hook_faults.pop_front() {
+            Some(fault) => Err(fault),
+            None => Ok(content.operation(operation)?.caller_hooks.clone()),
+        }
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

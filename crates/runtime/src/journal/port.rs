@@ -84,6 +84,9 @@ pub trait Store: Send + Sync {
     /// The open request for a decision, if there is one.
     fn approval(&self, operation: &OperationId) -> Result<Option<Approval>, StoreError>;
 
+    /// The webhooks and commands that the operation was created with, in order.
+    fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError>;
+
     /// A stored body.
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError>;
 
@@ -120,6 +123,8 @@ pub struct NewOperation {
     pub user: UserId,
     /// The ids of its controls and mocks: a resume must bring them again.
     pub required_hooks: Vec<String>,
+    /// Its webhooks and commands, each in its stored form: a resume in any process finds them. They hold no secret.
+    pub caller_hooks: Vec<String>,
     /// The first messages: the agent's instructions and the prompt.
     pub messages: Vec<PlacedMessage>,
     /// When it was created, in milliseconds since the epoch.

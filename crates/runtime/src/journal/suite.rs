@@ -73,6 +73,7 @@ fn new_operation(store: &dyn Store) {
     assert_eq!(header.origin, new.origin);
     assert_eq!(header.user, new.user);
     assert_eq!(header.required_hooks, new.required_hooks);
+    assert_eq!(store.caller_hooks(&new.id).unwrap(), new.caller_hooks);
     assert_eq!(header.created_at, new.created_at);
     let unbegun = Summary { status: Status::Idle, reason: None, steps: 0, totals: Totals::default(), updated_at: 100 };
     assert_eq!(header.summary, unbegun);
@@ -98,6 +99,7 @@ fn unknown_operation(store: &dyn Store) {
     assert_eq!(store.release(&id, Fence(1)), Err(unknown.clone()));
     assert_eq!(commit(store, batch(&id, Fence(1))), Err(unknown.clone()));
     assert_eq!(store.load(&id), Err(unknown.clone()));
+    assert_eq!(store.caller_hooks(&id), Err(unknown.clone()));
     assert_eq!(store.header(&id), Err(unknown.clone()));
     assert_eq!(store.post(&id, InboxItem::Stop, 0), Err(unknown.clone()));
     assert_eq!(store.records(&id), Err(unknown.clone()));

@@ -96,6 +96,10 @@ impl Store for Faulty {
         self.store.approval(operation)
     }
 
+    fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
+        self.store.caller_hooks(operation)
+    }
+
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {
         self.store.blob(blob)
     }

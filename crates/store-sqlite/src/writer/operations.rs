@@ -45,6 +45,9 @@ pub(super) fn create(connection: &Connection, owner: &str, new: &NewOperation) -
         return Err(StoreError::Exists(new.id.clone()));
     }
     let key = connection.last_insert_rowid();
+    for (seq, hook) in (0_i64..).zip(&new.caller_hooks) {
+        execute(connection, "INSERT INTO caller_hooks (op, seq, hook) VALUES (?1, ?2, ?3)", params![key, seq, hook])?;
+    }
     for placed in &new.messages {
         insert_message(connection, key, placed, ORIGINAL)?;
     }

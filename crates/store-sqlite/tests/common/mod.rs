@@ -50,6 +50,7 @@ pub(crate) fn new_operation(id: &str) -> NewOperation {
         origin: jackline_model::Origin { topic_id: Some("t1".into()), ..jackline_model::Origin::default() },
         user: "ann".into(),
         required_hooks: vec!["no-secrets".into()],
+        caller_hooks: Vec::new(),
         messages: vec![said(0, "m0", "system: be brief"), said(1, "m1", "what is in the file?")],
         created_at: 1_000,
     }

@@ -137,7 +137,14 @@ fn samples() -> Vec<Told> {
     let actions = ["approve", "reject", "rejectAndContinue", "answer"].map(Arc::from);
     samples.extend(actions.map(|action| Told::ApprovalDecided { action, calls: vec![call()], reason: None }));
     samples.extend(HookKind::ALL.map(|hook| {
-        let receipt = HookReceipt { id: "h".to_owned(), answer: "ok".into(), micros: 1 };
+        let receipt = HookReceipt {
+            id: "h".to_owned(),
+            carrier: "webhook".into(),
+            answer: "deny".into(),
+            fault: Some("TIMEOUT".into()),
+            decided_by: Some("policy".into()),
+            micros: 1,
+        };
         Told::Hook { hook, asked: vec![receipt] }
     }));
     samples.extend(STATUSES.map(|status| Told::Parked { status }));

@@ -16,6 +16,7 @@ use crate::journal::posting::{self, CallOnRecord};
 pub(super) struct Operation {
     pub(super) header: Header,
     config: Arc<str>,
+    pub(super) caller_hooks: Vec<String>,
     pub(super) owner: Option<u64>,
     fence: Fence,
     /// Each with whether it holds a boundary.
@@ -46,6 +47,7 @@ impl Operation {
         let mut operation = Self {
             header,
             config: new.config,
+            caller_hooks: new.caller_hooks,
             owner: Some(process),
             fence,
             records: Vec::new(),

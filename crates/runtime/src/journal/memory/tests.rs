@@ -61,6 +61,7 @@ fn operation(id: &str) -> NewOperation {
         origin: Origin::default(),
         user: "local".into(),
         required_hooks: Vec::new(),
+        caller_hooks: Vec::new(),
         messages: Vec::new(),
         created_at: 100,
     }

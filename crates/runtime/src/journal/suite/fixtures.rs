@@ -31,6 +31,7 @@ pub(super) fn operation(id: &str, created_at: u64) -> NewOperation {
         origin: Origin { topic_id: Some("t-1".to_owned()), ..Origin::default() },
         user: "local".into(),
         required_hooks: vec!["policy".to_owned()],
+        caller_hooks: vec!["{\"id\":\"b\"}".to_owned(), "{\"id\":\"a\"}".to_owned()],
         messages: vec![system(0, "You help."), user(1, "Hello")],
         created_at,
     }

@@ -1,0 +1,148 @@
+//! `jackline hooks listen`.
+
+use std::convert::Infallible;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, header};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use jackline_model::ExitCode;
+use regex::Regex;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::args::ListenArgs;
+use crate::problem::Problem;
+use crate::render::say;
+use crate::run::block_on;
+
+/// How requests are answered.
+struct Rule {
+    reason: Option<String>,
+    matching: Option<Regex>,
+    status: Option<StatusCode>,
+    delay: Duration,
+}
+
+/// Receives webhooks until it is interrupted.
+pub(super) fn listen(args: &ListenArgs) -> Result<ExitCode, Problem> {
+    let rule = Arc::new(Rule::of(args)?);
+    block_on(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port))
+            .await
+            .map_err(|error| Problem::failed(format!("cannot listen on port {}: {error}", args.port)))?;
+        let address = listener.local_addr().map_err(|error| Problem::failed(error.to_string()))?;
+        say(format!("listening on http://{address} (Ctrl-C ends it)"));
+        tokio::select! {
+            () = accept(&listener, &rule) => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::Done)
+}
+
+async fn accept(listener: &TcpListener, rule: &Arc<Rule>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((socket, _)) = listener.accept().await else {
+            // Such as too many open files: that passes when others are closed.
+            tokio::time::sleep(ACCEPT_RETRY).await;
+            continue;
+        };
+        let rule = Arc::clone(rule);
+        tokio::spawn(async move {
+            let answer = service_fn(|request| {
+                let rule = Arc::clone(&rule);
+                async move { Ok::<_, Infallible>(rule.answer(request).await) }
+            });
+            let mut server = hyper::server::conn::http1::Builder::new();
+            server.timer(TokioTimer::new()).header_read_timeout(HEADERS_TIMEOUT);
+            // A sender that goes away in the middle is its own business.
+            let _ = server.serve_connection(TokioIo::new(socket), answer).await;
+            drop(place);
+        });
+    }
+}
+
+impl Rule {
+    fn of(args: &ListenArgs) -> Result<Self, Problem> {
+        let matching = args.deny_matching.as_deref().map(Regex::new).transpose();
+        let matching = matching.map_err(|error| Problem::usage(format!("--deny-matching is no pattern: {error}")))?;
+        let status = args.status.map(StatusCode::from_u16).transpose();
+        Ok(Self {
+            reason: args.deny.clone(),
+            matching,
+            status: status.map_err(|error| Problem::usage(format!("--status: {error}")))?,
+            delay: Duration::from_millis(args.delay),
+        })
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        if request.method() != Method::POST {
+            return reply(StatusCode::METHOD_NOT_ALLOWED, &json!({"error": "webhooks are sent by POST"}));
+        }
+        let path = request.uri().path().to_owned();
+        let reading = tokio::time::timeout(BODY_TIMEOUT, Limited::new(request.into_body(), BODY_BYTES_MAX).collect());
+        let Ok(Ok(body)) = reading.await else {
+            return reply(StatusCode::PAYLOAD_TOO_LARGE, &json!({"error": "the body is too long or too slow"}));
+        };
+        let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        let payload = serde_json::from_str::<Value>(&text).unwrap_or(Value::String(text.clone()));
+        let answer = self.decide(&text);
+        print(&json!({"path": path, "payload": payload, "answer": answer}));
+        tokio::time::sleep(self.delay).await;
+        match self.status {
+            Some(status) => reply(status, &Value::Null),
+            None => reply(StatusCode::OK, &answer),
+        }
+    }
+
+    fn decide(&self, payload: &str) -> Value {
+        let is_denied = match &self.matching {
+            Some(pattern) => pattern.is_match(payload),
+            None => self.reason.is_some(),
+        };
+        match (is_denied, &self.reason) {
+            (false, _) => json!({"decision": "allow"}),
+            (true, None) => json!({"decision": "deny"}),
+            (true, Some(reason)) => json!({"decision": "deny", "reason": reason}),
+        }
+    }
+}
+
+fn reply(status: StatusCode, body: &Value) -> Response<Full<Bytes>> {
+    let text = if body.is_null() { String::new() } else { body.to_string() };
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    response
+}
+
+/// Prints a line at once; whoever reads it may have gone.
+fn print(line: &Value) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// Senders at once: more than a machine's own runs will be.
+const CONNECTIONS_MAX: usize = 64;
+
+/// The longest payload: what a control is shown of a result may be long.
+const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// How long a sender may take for its headers.
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a sender may take for its body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long to wait after a connection could not be accepted.
+const ACCEPT_RETRY: Duration = Duration::from_millis(100);

@@ -1,0 +1,75 @@
+//! The hooks of agent files and of the environment, and what carries them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use jackline_hooks::transport::{HttpCarrier, HttpSettings, ProcessCarrier};
+use jackline_hooks::{Carriers, HookError, Hooks, ProcessEnvironment, Spawn, UserDirectory};
+use jackline_runtime::drive::Agent;
+
+use super::frozen::Frozen;
+use crate::problem::Problem;
+
+/// The hooks that an agent's file declares.
+pub(crate) fn hooks_of(agent: &Agent) -> Result<Hooks, Problem> {
+    let frozen = Frozen::of(agent)?;
+    let stored = frozen.config.stored_hooks(&frozen.directory);
+    Hooks::new().stored(&stored).map_err(|error| Problem::usage(format!("agent `{}`: {error}", agent.name)))
+}
+
+/// The way out of the process: requests and programs.
+pub(crate) fn carriers() -> Result<Carriers, Problem> {
+    let proxy = std::env::var(PROXY).ok().filter(|proxy| !proxy.is_empty());
+    let settings = HttpSettings { proxy, ..HttpSettings::default() };
+    let http = HttpCarrier::new(Arc::new(ProcessEnvironment), settings)
+        .map_err(|fault| Problem::usage(format!("webhooks cannot be sent: {fault}")).hint(PROXY_HINT))?;
+    Ok(Carriers {
+        webhook: Some(Arc::new(http)),
+        command: Some(Arc::new(ProcessCarrier::new(Arc::new(ProcessEnvironment)))),
+        spawn: Some(Arc::new(InRuntime)),
+    })
+}
+
+/// The addresses that agent files list.
+pub(crate) fn directory<'a>(agents: impl IntoIterator<Item = &'a Agent>) -> Result<Users, Problem> {
+    let mut users = BTreeMap::new();
+    for agent in agents {
+        // The file of the agent that was started counts before those of the agents below it.
+        for (user, email) in Frozen::of(agent)?.config.users {
+            users.entry(user).or_insert(email);
+        }
+    }
+    Ok(Users(users))
+}
+
+/// The e-mail addresses of `[users]`. Its `Debug` shows how many there are.
+pub(crate) struct Users(BTreeMap<String, String>);
+
+impl UserDirectory for Users {
+    fn email(&self, user: &str) -> BoxFuture<'static, Result<Option<String>, HookError>> {
+        ready(Ok(self.0.get(user).cloned())).boxed()
+    }
+}
+
+impl std::fmt::Debug for Users {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Users({})", self.0.len())
+    }
+}
+
+/// Runs what nobody waits for in the runtime that fires the hook.
+#[derive(Debug)]
+struct InRuntime;
+
+impl Spawn for InRuntime {
+    fn spawn(&self, work: BoxFuture<'static, ()>) {
+        drop(tokio::spawn(work));
+    }
+}
+
+/// The proxy for webhooks. That of other programs is not taken: a policy service is rarely behind it.
+const PROXY: &str = "JACKLINE_WEBHOOK_PROXY";
+
+const PROXY_HINT: &str = "JACKLINE_WEBHOOK_PROXY must be the URL of an HTTP proxy, or unset.";
