@@ -8,7 +8,9 @@ use url::Url;
 
 use super::http::Shared;
 use super::prepare::{Prepared, check_destination, configuration, prepare, secret};
-use crate::{DeliveryKind, Environment, FaultCode, HookFault, NetworkPolicy, WebhookConfig, WebhookRequest};
+use crate::{
+    DeliveryKind, Environment, FaultCode, HeaderFault, HookFault, NetworkPolicy, WebhookConfig, WebhookRequest,
+};
 
 /// Publishes a webhook. It is delivered when QStash says that it has it.
 ///
@@ -63,13 +65,14 @@ fn publishing(
     let base = base.as_deref().unwrap_or(QSTASH_URL).trim_end_matches('/').to_owned();
     let url = Url::parse(&format!("{base}/v2/publish/{}", destination.url));
     let url = url.ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.username().is_empty());
-    let url = url.ok_or_else(|| configuration("QSTASH_URL is no HTTP(S) URL without credentials"))?;
+    let url =
+        url.ok_or_else(|| configuration("QSTASH_URL is no HTTP(S) URL without credentials: correct or unset it"))?;
 
     let mut headers = HeaderMap::new();
     for (name, value) in &destination.headers {
         let forwarded = format!("upstash-forward-{name}");
         let name = if name == CONTENT_TYPE { Some(CONTENT_TYPE) } else { HeaderName::try_from(forwarded).ok() };
-        headers.insert(name.ok_or_else(|| configuration("a header name is invalid"))?, value.clone());
+        headers.insert(name.ok_or_else(|| configuration(HeaderFault::Name))?, value.clone());
     }
     let mut set = |name: &'static str, value: String| -> Result<(), HookFault> {
         let value = HeaderValue::from_str(&value).map_err(|_| configuration("a QStash option is no header value"))?;
