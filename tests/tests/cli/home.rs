@@ -81,13 +81,22 @@ pub(crate) fn ran(command: &mut Command) -> Ran {
 /// A process that runs.
 pub(crate) struct Running {
     pub(crate) child: Child,
-    out: BufReader<ChildStdout>,
+    /// Nothing once the reader has gone away.
+    out: Option<BufReader<ChildStdout>>,
+}
+
+/// Nothing that a test has started outlives it.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Running {
     pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
+        let out = child.stdout.take().map(BufReader::new);
         Self { child, out }
     }
 
@@ -96,7 +105,11 @@ impl Running {
         let mut read = String::new();
         loop {
             let mut line = String::new();
-            assert_ne!(self.out.read_line(&mut line).unwrap(), 0, "no line with {part:?} came:\n{read}");
+            assert_ne!(
+                self.out.as_mut().unwrap().read_line(&mut line).unwrap(),
+                0,
+                "no line with {part:?} came:\n{read}"
+            );
             if line.contains(part) {
                 return line;
             }
@@ -115,10 +128,16 @@ impl Running {
         assert!(sent.success());
     }
 
+    /// Stops reading and waits for the end.
+    pub(crate) fn end_unread(mut self) -> ExitStatus {
+        self.out = None;
+        self.child.wait().unwrap()
+    }
+
     /// Reads the rest and waits for the end.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
         let mut rest = String::new();
-        std::io::Read::read_to_string(&mut self.out, &mut rest).unwrap();
+        std::io::Read::read_to_string(self.out.as_mut().unwrap(), &mut rest).unwrap();
         (self.child.wait().unwrap(), rest)
     }
 }
