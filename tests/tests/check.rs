@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jackline_model::{ApprovalId, BlobId, ConfigHash, MessageBody, OperationId, ToolKey, ToolRunResult};
 use jackline_runtime::drive::{Agent, CheckError, FnTool, Runtime, check_operation};
 use jackline_runtime::journal::{
-    Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Header, InboxId, InboxItem, Loaded, NewOperation, Store,
-    StoreError, StoredMessage,
+    Approval, ApprovalQuestion, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId,
+    InboxItem, Loaded, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::llm::{ReplyBuilder, ScriptedModel, Turn};
 use jackline_runtime::machine::Durability;
@@ -157,6 +157,10 @@ impl Store for Bent {
         self.store.caller_hooks(operation)
     }
 
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {
+        self.store.heard(operation)
+    }
+
     fn config(&self, hash: &ConfigHash) -> Result<Option<Arc<str>>, StoreError> {
         self.store.config(hash)
     }
@@ -203,6 +207,18 @@ impl Store for Bent {
 
     fn list(&self, limit: usize) -> Result<Vec<Header>, StoreError> {
         self.store.list(limit)
+    }
+
+    fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
+        self.store.outbox(limit)
+    }
+
+    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.store.claim_deliveries(now, until, limit)
+    }
+
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+        self.store.change_delivery(id, change)
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

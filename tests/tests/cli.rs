@@ -10,6 +10,7 @@ mod cli {
     pub(crate) mod home;
     pub(crate) mod hooks;
     pub(crate) mod machine;
+    pub(crate) mod outbox;
     pub(crate) mod pipes;
     pub(crate) mod policy_page;
     pub(crate) mod signals;

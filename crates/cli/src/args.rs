@@ -252,6 +252,34 @@ pub(crate) enum HooksCommand {
     Check(HooksOfArgs),
     /// Receive webhooks on this machine, print them, and answer by rule.
     Listen(ListenArgs),
+    /// Look after the deliveries that wait in the store.
+    #[command(subcommand)]
+    Outbox(OutboxCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutboxCommand {
+    /// What waits, oldest first.
+    List {
+        /// Print JSON Lines.
+        #[arg(long)]
+        json: bool,
+        /// How many at most.
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+    },
+    /// Begin a delivery anew, now.
+    Retry {
+        /// Its id, as `list` shows it.
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Take a delivery out: it will not be made.
+    Drop {
+        /// Its id, as `list` shows it.
+        #[arg(value_name = "ID")]
+        id: String,
+    },
 }
 
 #[derive(Debug, Args)]

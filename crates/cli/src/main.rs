@@ -47,7 +47,7 @@ fn perform(arguments: Arguments) -> Result<jackline_model::ExitCode, Problem> {
         Command::Complete(args) => commands::complete(common, &args),
         Command::Test(args) => commands::test(&args),
         Command::Tools(command) => commands::tools(common, command),
-        Command::Hooks(command) => commands::hooks(command),
+        Command::Hooks(command) => commands::hooks(common, command),
         Command::Machine(args) => commands::machine(args),
         Command::Schema(args) => commands::schema(args),
         Command::Completions(args) => commands::completions(args),

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use jackline_model::{BlobId, ConfigHash, OperationId};
 use jackline_runtime::journal::posting::place_after;
-use jackline_runtime::journal::{Approval, Header, InboxId, InboxItem, Loaded, StoreError, StoredMessage};
+use jackline_runtime::journal::{
+    Approval, Header, Heard, InboxId, InboxItem, Loaded, NewDelivery, StoreError, StoredDelivery, StoredMessage,
+};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::error::{Doing, damaged};
 use crate::rows::{HEADER_COLUMNS, MESSAGE_COLUMNS, column, from_column, read_header, read_message};
+use crate::schema::has_hooks_heard;
 use crate::stored::{decode_item, decode_question};
 
 /// The number of an operation in the child tables.
@@ -107,6 +110,55 @@ pub(crate) fn open_request(connection: &Connection, key: i64) -> Result<Option<O
 pub(crate) fn caller_hooks(connection: &Connection, id: &OperationId) -> Result<Vec<String>, StoreError> {
     let key = operation_key(connection, id)?;
     collect(connection, "SELECT hook FROM caller_hooks WHERE op = ?1 ORDER BY seq", [key], |row| column(row, 0))
+}
+
+/// All deliveries that have not succeeded, oldest first.
+pub(crate) fn outbox(connection: &Connection, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
+    if !has_hooks_heard(connection)? {
+        return Ok(Vec::new());
+    }
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    deliveries(connection, "ORDER BY outbox.key LIMIT ?1", params![limit])
+}
+
+/// The deliveries that a condition, an order and a limit choose.
+pub(crate) fn deliveries(
+    connection: &Connection,
+    chosen: &str,
+    bound: impl Params,
+) -> Result<Vec<StoredDelivery>, StoreError> {
+    let sql = format!(
+        "SELECT outbox.id, hook, kind, webhook, payload, operations.id, attempts, due_at, error, dead \
+         FROM outbox JOIN operations ON operations.key = outbox.op WHERE 1 {chosen}"
+    );
+    collect(connection, &sql, bound, |row| {
+        let delivery = NewDelivery {
+            id: column(row, 0)?,
+            hook: column(row, 1)?,
+            kind: column(row, 2)?,
+            webhook: column(row, 3)?,
+            payload: column(row, 4)?,
+        };
+        Ok(StoredDelivery {
+            delivery,
+            operation: column::<String>(row, 5)?.into(),
+            attempts: column(row, 6)?,
+            due_at: from_column(column(row, 7)?),
+            error: column(row, 8)?,
+            dead: column(row, 9)?,
+        })
+    })
+}
+
+pub(crate) fn heard(connection: &Connection, id: &OperationId) -> Result<Vec<Heard>, StoreError> {
+    let key = operation_key(connection, id)?;
+    if !has_hooks_heard(connection)? {
+        return Ok(Vec::new());
+    }
+    collect(connection, "SELECT call, text FROM heard WHERE op = ?1 ORDER BY key", [key], |row| {
+        let call: Option<String> = column(row, 0)?;
+        Ok(Heard { call: call.map(Into::into), text: column(row, 1)? })
+    })
 }
 
 pub(crate) fn blob(connection: &Connection, id: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

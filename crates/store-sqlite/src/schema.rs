@@ -155,14 +155,25 @@ fn create_tables(connection: &mut Connection) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).doing(CREATE)?;
     // Another process may have been faster.
     match version_of(&transaction)? {
-        0 => {}
+        0 => transaction.execute_batch(TABLES).doing(CREATE)?,
         VERSION => return Ok(()),
+        older if older < VERSION => migrate(&transaction, older)?,
         newer => return Err(too_new(newer)),
     }
-    transaction.execute_batch(TABLES).doing(CREATE)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID).doing(CREATE)?;
     transaction.pragma_update(None, "user_version", VERSION).doing(CREATE)?;
     transaction.commit().doing(CREATE)
+}
+
+/// Brings the tables of an older file up to date, in the transaction that raises its number.
+fn migrate(connection: &Connection, found: u32) -> Result<(), StoreError> {
+    let mut since = MIGRATIONS.iter().filter(|(version, _)| *version > found);
+    since.try_for_each(|(_, tables)| connection.execute_batch(tables).doing(MIGRATE))
+}
+
+/// Whether a file has the outbox and the receipts of hooks. One that is only looked at stays as old as it is.
+pub(crate) fn has_hooks_heard(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(version_of(connection)? >= HOOKS_HEARD)
 }
 
 fn too_new(found: u32) -> StoreError {
@@ -186,10 +197,33 @@ fn name_the_file(error: StoreError, path: &Path) -> StoreError {
 const TABLES: &str = include_str!("schema.sql");
 
 /// Raised with every change of the tables. Older programs refuse a newer file by this number.
-const VERSION: u32 = 1;
+const VERSION: u32 = 3;
+
+/// What each version has added, oldest first. `schema.sql` holds it as well.
+const MIGRATIONS: [(u32, &str); 2] = [
+    (
+        2,
+        "CREATE TABLE IF NOT EXISTS caller_hooks (op INTEGER NOT NULL, seq INTEGER NOT NULL, hook TEXT NOT NULL, \
+         PRIMARY KEY (op, seq)) STRICT, WITHOUT ROWID;",
+    ),
+    (
+        HOOKS_HEARD,
+        "CREATE TABLE outbox (key INTEGER PRIMARY KEY, op INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, \
+         hook TEXT NOT NULL, kind TEXT NOT NULL, webhook TEXT NOT NULL, payload TEXT NOT NULL, \
+         attempts INTEGER NOT NULL DEFAULT 0, due_at INTEGER NOT NULL DEFAULT 0, error TEXT, \
+         dead INTEGER NOT NULL DEFAULT 0, claimed_by TEXT) STRICT; \
+         CREATE INDEX outbox_by_time ON outbox (dead, due_at); \
+         CREATE TABLE heard (key INTEGER PRIMARY KEY, op INTEGER NOT NULL, call TEXT, text TEXT NOT NULL) STRICT; \
+         CREATE INDEX heard_by_operation ON heard (op);",
+    ),
+];
+
+/// The version that has added the outbox and the receipts of hooks.
+const HOOKS_HEARD: u32 = 3;
 
 /// "JKLN", so that `file` and we can tell our databases from others.
 const APPLICATION_ID: i32 = 0x4A4B_4C4E;
 
 const OPEN: &str = "open the file";
 const CREATE: &str = "create its tables";
+const MIGRATE: &str = "bring its tables up to date";

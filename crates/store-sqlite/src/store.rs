@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackline_model::{BlobId, ConfigHash, OperationId};
 use jackline_runtime::journal::{
-    Approval, Batch, BoxFuture, Fence, Header, InboxId, InboxItem, Loaded, NewOperation, Store, StoreError,
-    StoredMessage,
+    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId, InboxItem, Loaded,
+    NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::machine::Durability;
 use rusqlite::Connection;
@@ -212,6 +212,22 @@ impl Store for SqliteStore {
 
     fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
         read::caller_hooks(&self.settled(Some(operation)), operation)
+    }
+
+    fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
+        read::outbox(&self.settled(None), limit)
+    }
+
+    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.writer()?.claim_deliveries(now, until, limit)
+    }
+
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+        self.writer()?.change_delivery(id, change)
+    }
+
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {
+        read::heard(&self.settled(Some(operation)), operation)
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Place, asked, batch, id, new_operation, result, write};
 use jackline_model::Advice;
-use jackline_runtime::journal::{InboxItem, Row, Store, StoreError};
+use jackline_runtime::journal::{InboxItem, NewOperation, Row, Store, StoreError};
 use jackline_runtime::machine::Durability;
 use jackline_store_sqlite::{OpenOptions, SqliteStore};
 
@@ -77,8 +77,37 @@ fn a_newer_file_is_refused_by_its_number() {
     place.raw().pragma_update(None, "user_version", 7).unwrap();
     for options in [OpenOptions::default(), only_read()] {
         let error = SqliteStore::open(place.path(), &options).unwrap_err();
-        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 1 });
+        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 3 });
     }
+}
+
+#[test]
+fn an_older_file_is_brought_up_to_date_where_it_is() {
+    let place = Place::new();
+    place.open().create(new_operation("old")).unwrap();
+    let shape = |place: &Place| -> Vec<String> {
+        let raw = place.raw();
+        let mut tables = raw.prepare("SELECT name FROM sqlite_schema ORDER BY name").unwrap();
+        tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let new = shape(&place);
+    place
+        .raw()
+        .execute_batch("DROP TABLE caller_hooks; DROP TABLE outbox; DROP TABLE heard; PRAGMA user_version = 1")
+        .unwrap();
+    let looking = SqliteStore::open(place.path(), &only_read()).unwrap();
+    assert_eq!(looking.header(&id("old")).unwrap().agent, new_operation("old").agent, "who only looks changes nothing");
+    assert_eq!((looking.outbox(1).unwrap(), looking.heard(&id("old")).unwrap()), (vec![], vec![]));
+    drop(looking);
+
+    let store = place.open();
+    assert_eq!(store.caller_hooks(&id("old")).unwrap(), Vec::<String>::new());
+    let hooks = vec!["{}".to_owned()];
+    store.create(NewOperation { caller_hooks: hooks.clone(), ..new_operation("new") }).unwrap();
+    assert_eq!(store.caller_hooks(&id("new")).unwrap(), hooks);
+    assert_eq!(shape(&place), new);
+    let version: u32 = place.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 3);
 }
 
 #[test]

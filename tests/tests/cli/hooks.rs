@@ -63,6 +63,21 @@ fn a_command_hook_decides_and_a_webhook_hears() {
         list.out
     );
     assert!(list.out.contains("/done  hears") && !list.out.contains("hidden"), "{}", list.out);
+    // So does the store, afterwards: which hook was asked about which call, and which one decided.
+    let denied = json_lines(&ran.out).into_iter().find(|event| event["decision"]["by"] == "denied").unwrap();
+    let call = denied["call"].as_str().unwrap();
+    let told = home.run(&["ops", "show", "last", call]);
+    assert!(
+        told.out.contains("policy  command  deny in ") && told.out.contains("decided: by its answer"),
+        "{}",
+        told.out
+    );
+    let told = home.run(&["ops", "show", "last", call, "--json"]);
+    let asked = &json_lines(&told.out)[0]["hooks"][0];
+    assert_eq!(
+        (asked["type"].as_str(), asked["asked"][0]["decidedBy"].as_str()),
+        (Some("beforeToolCall"), Some("policy"))
+    );
     // A run that is shown says who decided.
     let shown = home.run(&["run", "--agent", "agent.toml", "go"]);
     assert!(shown.out.contains("denied by the hook `policy`"), "{}", shown.out);

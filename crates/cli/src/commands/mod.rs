@@ -2,6 +2,7 @@
 
 mod archive;
 mod decide;
+mod heard;
 mod hooks;
 mod machine;
 mod ops;

@@ -82,7 +82,9 @@ fn follow(
             ModelNeed::Asked => Decider::here(&screen),
             ModelNeed::NeverAsked => Decider::Nobody,
         };
-        let report = Follow::with(&runtime, &mut screen, &mut decider)?.follow(&run, events).await?;
+        let followed = Follow::with(&runtime, &mut screen, &mut decider)?.follow(&run, events).await;
+        host::deliver_due(&runtime).await;
+        let report = followed?;
         say_what_is_next(common, &runtime, &run, &report)?;
         Ok(report)
     })?;

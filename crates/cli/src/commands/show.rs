@@ -4,6 +4,7 @@ use jackline_model::{ExitCode, Message, MessageBody, ToolCall};
 use jackline_runtime::journal::{Header, Store, StoredMessage, decode};
 use serde_json::{Value, json};
 
+use super::heard;
 use super::ops::{header_json, stands};
 use crate::args::Common;
 use crate::problem::Problem;
@@ -19,7 +20,7 @@ pub(crate) fn show(common: &Common, word: &str, call: Option<&str>, json: bool) 
     let paint = Paint::for_output(common.color, Out::is_terminal());
     let mut out = Out::default();
     match (call, json) {
-        (Some(call), _) => show_call(&header, &messages, call, json, paint, &mut out)?,
+        (Some(call), _) => show_call(store.as_ref(), &header, &messages, call, json, paint, &mut out)?,
         (None, true) => out.line(operation_json(store.as_ref(), &header, &messages)?),
         (None, false) => show_operation(store.as_ref(), &header, &messages, paint, &mut out)?,
     }
@@ -100,6 +101,7 @@ fn blocked(state: &Value) -> Option<String> {
 }
 
 fn show_call(
+    store: &dyn Store,
     header: &Header,
     messages: &[StoredMessage],
     word: &str,
@@ -117,7 +119,8 @@ fn show_call(
     };
     let row = messages.iter().map(|stored| &stored.message).find(|message| is_result_of(message, call));
     if json {
-        out.line(json!({"call": call, "result": row}));
+        let asked: Vec<Value> = heard::of_call(store, header, call)?;
+        out.line(json!({"call": call, "result": row, "hooks": asked}));
         return Ok(());
     }
     out.line(format!("{} {}", paint.name(&call.key.to_string()), paint.dim(call.id.as_str())));
@@ -136,6 +139,7 @@ fn show_call(
             out.line(paint.warn("it has no result yet"));
         }
     }
+    heard::show(&heard::of_call(store, header, call)?, paint, out);
     Ok(())
 }
 

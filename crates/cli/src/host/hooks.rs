@@ -7,10 +7,11 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use jackline_hooks::transport::{HttpCarrier, HttpSettings, ProcessCarrier};
 use jackline_hooks::{Carriers, HookError, Hooks, ProcessEnvironment, Spawn, UserDirectory};
-use jackline_runtime::drive::Agent;
+use jackline_runtime::drive::{Agent, OUTBOX_GRACE, Runtime};
 
 use super::frozen::Frozen;
 use crate::problem::Problem;
+use crate::render::say;
 
 /// The hooks that an agent's file declares.
 pub(crate) fn hooks_of(agent: &Agent) -> Result<Hooks, Problem> {
@@ -66,6 +67,13 @@ struct InRuntime;
 impl Spawn for InRuntime {
     fn spawn(&self, work: BoxFuture<'static, ()>) {
         drop(tokio::spawn(work));
+    }
+}
+
+/// Delivers what waits in the outbox and is due, whoever left it there, for a short while. The rest stays there.
+pub(crate) async fn deliver_due(runtime: &Runtime) {
+    if let Ok(Err(error)) = tokio::time::timeout(OUTBOX_GRACE, runtime.deliver_outbox()).await {
+        say(format!("the outbox was not delivered: {error}"));
     }
 }
 

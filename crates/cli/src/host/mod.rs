@@ -22,7 +22,7 @@ use jackline_runtime::llm::Model;
 
 pub(crate) use files::{builtin, read};
 pub(crate) use frozen::Frozen;
-pub(crate) use hooks::{carriers, hooks_of};
+pub(crate) use hooks::{carriers, deliver_due, hooks_of};
 pub(crate) use model::{ModelNeed, NoModel, check_model, model_of};
 pub(crate) use script::{Call, Script, Turn};
 pub(crate) use tools::tools_of;

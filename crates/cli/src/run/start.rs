@@ -39,7 +39,9 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Result<ExitCode, Problem> {
         let events = runtime.events();
         let run = runtime.start(&agent, Prompt { text, origin, user: None }, hooks)?;
         let mut decider = Decider::here(&screen);
-        let report = Follow::with(&runtime, &mut screen, &mut decider)?.follow(&run, events).await?;
+        let followed = Follow::with(&runtime, &mut screen, &mut decider)?.follow(&run, events).await;
+        host::deliver_due(&runtime).await;
+        let report = followed?;
         say_what_is_next(common, &runtime, &run, &report)?;
         Ok(report)
     })?;

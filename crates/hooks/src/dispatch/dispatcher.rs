@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::handle::Bound;
 use super::ports::Ports;
 use super::{Delivery, DispatchMode, HookClock, HookHandle, HookPorts, Rounds};
-use crate::register::entry::Entry;
+use crate::register::entry::{Consumer, Entry};
 use crate::register::store;
 use crate::{
     AfterVerdict, BeforeToolCallEvent, BeforeVerdict, EnvironmentHooks, Event, HookKind, Hooks, RegistrationError,
@@ -97,6 +97,26 @@ impl HookDispatcher {
             Some(hook) if self.ports.mode == DispatchMode::Queue => Err(RegistrationError::ControlInQueue { hook }),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Which carriers take part.
+    pub fn mode(&self) -> DispatchMode {
+        self.ports.mode
+    }
+
+    /// The first control that could not be asked here: there is nothing that carries its question.
+    pub fn out_of_reach(&self, hooks: &Hooks) -> Option<HookId> {
+        let carriers = &self.ports.carriers;
+        let is_out_of_reach = |entry: &Entry| match entry.consumer(self.ports.mode) {
+            Some(Consumer::Webhook(_)) => carriers.webhook.is_none(),
+            Some(Consumer::Command(_)) => carriers.command.is_none(),
+            Some(Consumer::Native(_)) | None => false,
+        };
+        hooks
+            .clone()
+            .into_entries()
+            .find(|entry| entry.is_control() && is_out_of_reach(entry))
+            .map(|entry| entry.id.clone())
     }
 
     /// Removes all hooks of an operation. Handles that were taken before keep theirs.

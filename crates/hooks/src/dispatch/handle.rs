@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::ask::{Failure, ask};
 use super::error::environment_hook_id;
 use super::ports::Ports;
-use super::{AnswerClass, CarrierKind, DeliveryId, DispatchError, Receipt};
+use super::{AnswerClass, CarrierKind, DeliveryId, DispatchError, DispatchMode, Receipt};
 use crate::kind_set::KindSet;
 use crate::register::entry::{Answering, Consumer, Entry};
 use crate::{EnvironmentHooks, HookKind, RulingCause};
@@ -27,6 +27,7 @@ use crate::{EnvironmentHooks, HookKind, RulingCause};
 pub struct HookHandle {
     heard: KindSet,
     controls: KindSet,
+    told_outside: KindSet,
     applying: Arc<Applying>,
     place: Option<Arc<str>>,
 }
@@ -61,7 +62,15 @@ impl HookHandle {
             chosen.fold(KindSet::default(), |kinds, bound| kinds.union(bound.entry.kinds))
         };
         let (heard, controls) = (kinds(false), kinds(true));
-        Self { heard, controls, applying: Arc::new(Applying { hooks, broken, running, ports }), place: None }
+        let outside = hooks.iter().filter(|bound| !bound.entry.is_control() && bound.is_outside(ports.mode));
+        let told_outside = outside.fold(KindSet::default(), |kinds, bound| kinds.union(bound.entry.kinds));
+        Self {
+            heard,
+            controls,
+            told_outside,
+            applying: Arc::new(Applying { hooks, broken, running, ports }),
+            place: None,
+        }
     }
 
     /// The same hooks, for one firing at a place that does not change when the firing is repeated, such as
@@ -82,6 +91,13 @@ impl HookHandle {
     /// True if hooks cannot be read: the dispatch then says so.
     pub fn wants(&self, kind: HookKind) -> bool {
         self.heard.contains(kind) || self.policy_has(kind, false)
+    }
+
+    /// Whether an observer outside this process hears of this. Costs a bit test, if the environment declares no hooks.
+    ///
+    /// What it hears cannot be taken back: write down first what it is about.
+    pub fn tells_outside(&self, kind: HookKind) -> bool {
+        self.told_outside.contains(kind) || self.policy_has(kind, false)
     }
 
     /// Whether any control must be asked about this. Costs a bit test, if the environment declares no hooks.
@@ -165,6 +181,14 @@ impl HookHandle {
 impl Bound {
     pub(super) fn new(operation: &OperationId, entry: Arc<Entry>) -> Self {
         Self { operation: operation.clone(), entry, twin: 0, speaks_for: false }
+    }
+
+    /// Whether what is called in a mode is outside this process.
+    fn is_outside(&self, mode: DispatchMode) -> bool {
+        match self.entry.consumer(mode) {
+            Some(Consumer::Webhook(_) | Consumer::Command(_)) => true,
+            Some(Consumer::Native(_)) | None => false,
+        }
     }
 
     /// A receipt of a hook in this process.

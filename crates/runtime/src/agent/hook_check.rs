@@ -39,11 +39,6 @@ pub(super) fn check(hooks: &[HookConfig], text: &str, path: &str) -> Result<(), 
             return Err(at_field(index, "id", message, text, path));
         }
         let value = stored(hook);
-        if value["webhook"]["delivery"] == "outbox" {
-            let rule = "delivery `outbox` is not there yet (`webhook.delivery`: use `fetch` or `qstash`)";
-            let message = format!("hook `{}`: {rule}", hook.id);
-            return Err(at_field(index, "webhook.delivery", message, text, path));
-        }
         if let Err(error) = Hooks::new().stored([&value]) {
             let (field, suggestion) = field_of(&error, &value);
             let mut error = at_field(index, &field, error.to_string(), text, path);

@@ -28,15 +28,18 @@ impl Operation {
     /// Takes in what an effect came to.
     pub(crate) fn absorb(&mut self, done: Done) -> Result<(), RunError> {
         match done {
-            Done::Hook(id, failure) => {
-                self.critical = self.critical.take().or(failure);
+            Done::Hook(id, delivered) => {
+                self.enqueue(&delivered.outbox)?;
+                self.pending.heard.extend(delivered.heard);
+                self.critical = self.critical.take().or(delivered.critical);
                 self.take(What::HookAnswered(id))
             }
-            Done::Notice(id) => {
+            Done::Notice(id, delivered) => {
+                self.enqueue(&delivered.outbox)?;
+                self.pending.heard.extend(delivered.heard);
+                self.critical = self.critical.take().or(delivered.critical);
                 self.notice_under_way = false;
-                self.take(What::NoticeDelivered(id))?;
-                self.next_notice();
-                Ok(())
+                self.take(What::NoticeDelivered(id))
             }
             Done::Planned(id, plan) => self.take(What::Planned(id, plan)),
             Done::PlanFailed(id, fault) => self.take(What::PlanFailed(id, fault)),
@@ -152,7 +155,7 @@ impl Operation {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(call, deliveries) => {
-                self.note_before(&deliveries);
+                self.note_before(ordinal, &deliveries)?;
                 self.calls.insert(ordinal, call);
                 self.take(What::CallCleared(id))?;
                 // A client's call is not run: whoever drives the runtime answers it.
@@ -163,7 +166,7 @@ impl Operation {
                 Ok(())
             }
             Stop::Parked(call, deliveries) => {
-                self.note_deliveries(&deliveries);
+                self.note_deliveries(ordinal, &deliveries)?;
                 self.calls.insert(ordinal, call);
                 self.tool_parked(ordinal, None);
                 self.take(What::CallParked(id))
@@ -178,7 +181,7 @@ impl Operation {
         }
         let Some(call) = self.turn.call(settled.ordinal).cloned() else { return Ok(()) };
         self.calls.remove(&settled.ordinal);
-        self.note_deliveries(&settled.deliveries);
+        self.note_deliveries(settled.ordinal, &settled.deliveries)?;
         self.settled_told(&settled);
         let message = tool_message(call.row.clone(), call.call.id.clone(), call.call.key.clone(), &settled.published);
         self.steps.results.push((call.call.key.clone(), settled.published.result().clone()));
@@ -200,7 +203,7 @@ impl Operation {
         let Some(ordinal) = call_of(id) else { return Ok(()) };
         match stop {
             Stop::Cleared(_, deliveries) | Stop::Parked(_, deliveries) => {
-                self.note_deliveries(&deliveries);
+                self.note_deliveries(ordinal, &deliveries)?;
                 self.start_cleared_child(id, ordinal)
             }
             Stop::Settled(mut settled) => {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use jackline_hooks::{DispatchError, HookDispatcher, Hooks, RegistrationError, Rounds};
+use jackline_hooks::{DispatchError, DispatchMode, HookDispatcher, Hooks, RegistrationError, Rounds};
 use jackline_model::{Advice, ConfigHash, OperationId, Reason};
 use jackline_tools::Tool;
 use jackline_tools::call::CallFault;
@@ -18,6 +18,7 @@ use tokio::sync::{Notify, Semaphore};
 use super::agent::Agent;
 use super::clock::{Clock, Hold};
 use super::operation::{Operation, Rest};
+use super::outbox::Outbox;
 use super::setup::{Parts, Setup};
 use super::spawn::{Held, spawn_held};
 use super::stream::{Report, Stream};
@@ -137,6 +138,7 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dispatcher: HookDispatcher,
     pub(crate) hooks_of: BTreeMap<String, Hooks>,
+    pub(crate) outbox: Outbox,
     pub(crate) stream: Stream,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
@@ -278,17 +280,27 @@ impl Core {
     /// Whether these hooks can be fired here.
     pub(crate) fn check_hooks(&self, hooks: &Hooks) -> Result<(), RunError> {
         self.dispatcher.validate(hooks)?;
-        match hooks.outbox_ids().first() {
+        self.check_reach(hooks)
+    }
+
+    /// Whether their controls can be asked. One that nobody can ask would let everything pass.
+    fn check_reach(&self, hooks: &Hooks) -> Result<(), RunError> {
+        match self.dispatcher.out_of_reach(hooks) {
             Some(hook) => Err(RunError::Setup(format!(
-                "hook `{hook}` asks for delivery `outbox`, which this runtime does not have yet; use `fetch` or `qstash`"
+                "control `{hook}` is outside this process, and nothing here can ask it; give the runtime carriers"
             ))),
             None => Ok(()),
         }
     }
 
-    /// These hooks, behind the stored ones that they do not replace. A store that cannot be read is an error: what was
+    /// These hooks, behind the stored ones that they do not replace; in queue mode the stored ones alone, because any
+    /// process may go on and none is to have a policy of its own. A store that cannot be read is an error: what was
     /// to guard the operation is then not known.
     pub(crate) fn with_stored(&self, id: &OperationId, hooks: Hooks) -> Result<Hooks, RunError> {
+        let hooks = match self.dispatcher.mode() {
+            DispatchMode::Local => hooks,
+            DispatchMode::Queue => Hooks::default(),
+        };
         let given: BTreeSet<String> = hooks.ids().iter().map(ToString::to_string).collect();
         let mut stored: Vec<Value> = Vec::new();
         for text in self.store.caller_hooks(id)? {
@@ -297,7 +309,9 @@ impl Core {
                 stored.push(hook);
             }
         }
-        Ok(Hooks::new().stored(&stored)?.and(hooks))
+        let hooks: Hooks = Hooks::new().stored(&stored)?.and(hooks);
+        self.check_reach(&hooks)?;
+        Ok(hooks)
     }
 
     /// Registers the hooks of an operation that this process has not begun: a sub-agent, or one below a resumed run.

@@ -1,5 +1,7 @@
 //! The facts that events are built from, and the events.
 
+use std::collections::BTreeMap;
+
 use jackline_hooks::{
     AfterCallAgentEvent, AfterCompactEvent, AfterHumanInterventionEvent, AfterStepEvent, AfterToolCallEvent,
     Attachment, BeforeCallAgentEvent, BeforeCompactEvent, BeforeHumanInterventionEvent, BeforeStepEvent,
@@ -93,7 +95,11 @@ pub(crate) struct Sight<'a> {
     pub(crate) run: &'a RunFacts,
     pub(crate) steps: &'a StepFacts,
     pub(crate) shared: &'a Shared,
+    /// The step that fired.
+    pub(crate) step: u32,
     pub(crate) turn: &'a Turn,
+    /// Results of an earlier turn, whose rows the conversation may have folded.
+    pub(crate) results: Option<&'a BTreeMap<MessageId, ToolRunResult>>,
     pub(crate) conversation: &'a Conversation,
     pub(crate) ending: Option<&'a Ending>,
 }
@@ -225,7 +231,7 @@ impl Sight<'_> {
                 context: run.human(self.turn),
                 calls: self.decided(calls),
                 rejection_reason: reason.clone(),
-                reason: Some(if *rejected { "human_rejected" } else { "user_stop" }.to_owned()),
+                reason: Some(if *rejected { "human_rejected" } else { STOPPED_BY_USER }.to_owned()),
             }
             .into(),
             Firing::BeforeCompact { messages, tokens } => BeforeCompactEvent {
@@ -278,18 +284,28 @@ impl Sight<'_> {
         OnCallAgentErrorEvent {
             operation_id: self.run.header.id.clone(),
             agent_id: self.called_agent(call),
-            error: self.steps.child_problem.clone(),
+            error: self.child_problem(call),
             user_id: Some(self.run.header.user.clone()),
         }
     }
 
+    /// Why a sub-agent did not start; in another process its row tells that.
+    fn child_problem(&self, call: Ordinal) -> String {
+        match self.steps.child_problem.as_str() {
+            "" => self.result(call).map(|result| result.content).unwrap_or_default(),
+            problem => problem.to_owned(),
+        }
+    }
+
     fn tool(&self, call: Ordinal) -> Option<ToolCallContext> {
-        Some(self.run.tool(self.shared.step, self.turn.assistant.as_ref(), self.turn.call(call)?))
+        Some(self.run.tool(self.step, self.turn.assistant.as_ref(), self.turn.call(call)?))
     }
 
     /// The published result of a call, from its row: all that anybody may see of it.
     fn result(&self, call: Ordinal) -> Option<ToolRunResult> {
-        let mut result = self.conversation.result(&self.turn.call(call)?.row)?;
+        let row = &self.turn.call(call)?.row;
+        let earlier = self.results.and_then(|results| results.get(row)).cloned();
+        let mut result = earlier.or_else(|| self.conversation.result(row))?;
         result.execution_time.get_or_insert(0);
         Some(result)
     }
@@ -390,6 +406,9 @@ fn outcome((key, result): &(ToolKey, ToolRunResult)) -> ToolOutcome {
         device_execution_time_ms: result.device_execution_time,
     }
 }
+
+/// Why a run stopped that somebody stopped by hand while it waited for a decision.
+pub(crate) const STOPPED_BY_USER: &str = "user_stop";
 
 fn action_of(action: HumanAction) -> jackline_hooks::HumanAction {
     match action {

@@ -12,6 +12,7 @@ use super::agent::Agent;
 use super::child;
 use super::conversation::Conversation;
 use super::core::{Core, Mailbox, Purpose, RunError};
+use super::earlier;
 use super::facts::{RunFacts, StepFacts};
 use super::operation::Operation;
 use super::pending::Pending;
@@ -19,7 +20,8 @@ use super::runtime::prompt_id;
 use super::stream::Told;
 use super::turn::Turn;
 use crate::journal::{Fence, InboxItem, Loaded, StoredMessage, decode};
-use crate::machine::{Boundary, Input, Machine, Ordinal, Place, Route, State, StateKind, What};
+use crate::machine::{Boundary, CallSlot, Input, Machine, Ordinal, Place, Route, State, StateKind, What};
+use crate::repeat::Signature;
 
 impl Operation {
     /// Takes ownership, reads the journal back, and begins or goes on.
@@ -59,7 +61,8 @@ impl Operation {
         if conversation.has_summary() {
             counts = self::counts(&core.store.messages(id)?);
         }
-        let turn = open_turn(&machine, &mut conversation, &setup, &counts);
+        let turn = open_turn(&machine, &mut conversation, &setup, &counts)?;
+        let earlier = earlier::restore(core.store.as_ref(), id, &machine, &turn, &setup)?;
         let steps = StepFacts::restore(machine.shared(), &turn, &conversation, counts.values().sum());
         let mut operation = Self {
             core: Arc::clone(core),
@@ -75,6 +78,7 @@ impl Operation {
             fence,
             mailbox,
             pending: Pending::default(),
+            earlier,
             calls: BTreeMap::new(),
             in_flight: FuturesUnordered::new(),
             ready: VecDeque::new(),
@@ -87,6 +91,7 @@ impl Operation {
             inbox_changed: true,
             last_word: None,
             critical: None,
+            has_deliveries: false,
         };
         operation.begin(purpose)?;
         operation.launch_children()?;
@@ -229,7 +234,7 @@ fn replay(agent: &Agent, loaded: &Loaded) -> Result<(Machine, BTreeMap<Ordinal, 
 }
 
 /// How often each tool was called. Folded turns count too.
-fn counts(messages: &[StoredMessage]) -> BTreeMap<ToolKey, u64> {
+pub(super) fn counts(messages: &[StoredMessage]) -> BTreeMap<ToolKey, u64> {
     let mut counts = BTreeMap::new();
     for stored in messages {
         for call in calls_of(&stored.message.body) {
@@ -244,21 +249,41 @@ fn open_turn(
     conversation: &mut Conversation,
     setup: &super::setup::Setup,
     counts: &BTreeMap<ToolKey, u64>,
-) -> Turn {
+) -> Result<Turn, RunError> {
     let slots = machine.shared().calls.slots();
-    let Some((place, message)) = conversation.last_assistant_placed() else { return Turn::default() };
+    let Some((place, message)) = conversation.last_assistant_placed() else {
+        return check_calls(slots, &[]).map(|()| Turn::default());
+    };
     let calls = calls_of(&message.body).to_vec();
+    check_calls(slots, &calls)?;
     if slots.is_empty() || calls.is_empty() {
-        return Turn { assistant: Some(message.id.clone()), ..Turn::default() };
+        return Ok(Turn { assistant: Some(message.id.clone()), ..Turn::default() });
     }
     let routes: Vec<Route> = slots.iter().map(|slot| slot.facts.route).collect();
     let turn = Turn::restore(message.id.clone(), place + 1, &calls, &routes, setup, counts);
     // The places of results that are not there yet are taken all the same.
     conversation.reserve_up_to(place + 1 + u32::try_from(calls.len()).unwrap_or(u32::MAX));
-    turn
+    Ok(turn)
 }
 
-fn calls_of(body: &MessageBody) -> &[ToolCall] {
+/// Whether the calls that wait for something are those of the message. Otherwise nothing can be asked about them, and
+/// what cannot be judged must not be published.
+fn check_calls(slots: &[CallSlot], calls: &[ToolCall]) -> Result<(), RunError> {
+    let is_known = |(position, slot): (usize, &CallSlot)| {
+        slot.place == Place::Settled
+            || calls.get(position).is_some_and(|call| Signature::of(call) == slot.facts.signature)
+    };
+    match slots.iter().enumerate().position(|slot| !is_known(slot)) {
+        Some(position) => Err(RunError::Journal(format!(
+            "Cannot evaluate afterToolCall: tool call context is unavailable: the message that asked for call {} is not \
+             in the store",
+            position + 1
+        ))),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn calls_of(body: &MessageBody) -> &[ToolCall] {
     match body {
         MessageBody::Assistant { tool_calls, .. } => tool_calls,
         MessageBody::System { .. } | MessageBody::User { .. } | MessageBody::Tool { .. } => &[],

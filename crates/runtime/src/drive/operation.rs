@@ -9,21 +9,23 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use jackline_hooks::{Delivery, DispatchError, Event, HookHandle, HookKind};
+use jackline_hooks::{Delivery, DispatchError, Event, HookHandle, HookKind, OutboxItem};
 use jackline_model::{Fault, OperationId, ToolKey};
 use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
 
 use super::conversation::Conversation;
 use super::core::{Core, Mailbox, RunError};
+use super::earlier::Earlier;
 use super::facts::{RunFacts, StepFacts};
+use super::hearing::{heard, receipts};
 use super::pending::Pending;
 use super::setup::Setup;
 use super::stream::{Report, Told};
 use super::turn::Turn;
 use super::unit::SettledCall;
-use super::{child, summarize, unit};
-use crate::journal::{Approval, Fence, InboxId};
+use super::{child, outbox, summarize, unit};
+use crate::journal::{Approval, Fence, Heard, InboxId};
 use crate::llm::{ModelFault, ModelReply};
 use crate::machine::{
     Durability, EffectId, Ending, Input, Instruction, Machine, Moved, Ordinal, State, StateKind, What,
@@ -44,6 +46,8 @@ pub(crate) struct Operation {
     pub(crate) fence: Fence,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) pending: Pending,
+    /// What firings of earlier turns are about that a dead process has left unanswered, by their step.
+    pub(crate) earlier: BTreeMap<u32, Earlier>,
     /// Calls between two effects: what may not be written down.
     pub(crate) calls: BTreeMap<Ordinal, Call>,
     pub(crate) in_flight: FuturesUnordered<BoxFuture<'static, Done>>,
@@ -62,6 +66,19 @@ pub(crate) struct Operation {
     pub(crate) last_word: Option<Told>,
     /// A critical hook that failed about the end of the run.
     pub(crate) critical: Option<Box<DispatchError>>,
+    /// Something was handed to the store that is to be delivered.
+    pub(crate) has_deliveries: bool,
+}
+
+/// What comes of a firing.
+#[derive(Debug, Default)]
+pub(crate) struct Delivered {
+    /// A critical hook that failed about the end of the run.
+    pub(crate) critical: Option<Box<DispatchError>>,
+    /// What the store is to keep until it is delivered.
+    pub(crate) outbox: Vec<OutboxItem>,
+    /// Its receipts, for the store.
+    pub(crate) heard: Option<Heard>,
 }
 
 /// How an operation came to rest.
@@ -85,8 +102,8 @@ pub(crate) struct Notice {
 /// An effect that was performed.
 #[derive(Debug)]
 pub(crate) enum Done {
-    Hook(EffectId, Option<Box<DispatchError>>),
-    Notice(EffectId),
+    Hook(EffectId, Delivered),
+    Notice(EffectId, Delivered),
     Planned(EffectId, Vec<Instruction>),
     PlanFailed(EffectId, Fault),
     Replied(EffectId, Box<ModelReply>),
@@ -119,6 +136,7 @@ impl Operation {
             while let Some((id, effect)) = self.machine.next_effect() {
                 self.perform(id, effect).await?;
             }
+            self.next_notice().await?;
             // First what comes from outside: a stop must not wait for work that goes on by itself.
             self.inbox_changed |= self.mailbox.take_unread();
             if self.take_inbox()? {
@@ -138,6 +156,7 @@ impl Operation {
     /// Waits for the next thing to happen. What has been decided is with the store first.
     async fn wait(&mut self) -> Result<(), RunError> {
         self.pending.append(self.core.store.as_ref(), self.run.id(), self.fence)?;
+        self.ring_outbox();
         let deadline = self.machine.next_deadline();
         let clock = Arc::clone(&self.core.clock);
         let until_deadline = async {
@@ -154,6 +173,13 @@ impl Operation {
                 Ok(())
             }
             () = until_deadline => self.take(What::DeadlineReached),
+        }
+    }
+
+    /// What the store has got to deliver since the last time is seen to.
+    fn ring_outbox(&mut self) {
+        if std::mem::take(&mut self.has_deliveries) {
+            self.core.ring_outbox();
         }
     }
 
@@ -188,6 +214,7 @@ impl Operation {
     async fn rest(&mut self) -> Result<(), RunError> {
         let store = self.core.store.as_ref();
         self.pending.make(Durability::Committed, store, self.run.id(), self.fence).await?;
+        self.ring_outbox();
         if let Some(end) = self.last_word.take() {
             self.tell(|| end);
         }
@@ -266,20 +293,35 @@ impl Operation {
     }
 
     /// Before-hooks were asked, and perhaps there were none.
-    pub(crate) fn note_before(&self, deliveries: &[Delivery]) {
+    pub(crate) fn note_before(&mut self, call: Ordinal, deliveries: &[Delivery]) -> Result<(), RunError> {
         if deliveries.iter().all(Delivery::is_empty) {
             self.tell(|| Told::Hook { hook: HookKind::BeforeToolCall, asked: Vec::new() });
         }
-        self.note_deliveries(deliveries);
+        self.note_deliveries(call, deliveries)
     }
 
-    pub(crate) fn note_deliveries(&self, deliveries: &[Delivery]) {
+    /// What is to be delivered by way of the store is written with the next record.
+    pub(crate) fn enqueue(&mut self, items: &[OutboxItem]) -> Result<(), RunError> {
+        for item in items {
+            let stored = outbox::stored_form(item).map_err(|error| RunError::Journal(error.to_string()))?;
+            self.pending.outbox.push(stored);
+            self.has_deliveries = true;
+        }
+        Ok(())
+    }
+
+    /// Hooks were asked about a call.
+    pub(crate) fn note_deliveries(&mut self, call: Ordinal, deliveries: &[Delivery]) -> Result<(), RunError> {
+        let call = self.turn.call(call).map(|call| call.call.id.clone());
         for delivery in deliveries {
+            self.enqueue(&delivery.outbox)?;
+            self.pending.heard.extend(heard(call.clone(), self.step(), delivery));
             if let Some(first) = delivery.receipts.first() {
                 let hook = first.kind;
-                self.tell(|| Told::Hook { hook, asked: super::perform::receipts(delivery) });
+                self.tell(|| Told::Hook { hook, asked: receipts(delivery) });
             }
         }
+        Ok(())
     }
 
     pub(crate) fn settled_told(&self, settled: &SettledCall) {

@@ -2,7 +2,9 @@
 
 use jackline_model::OperationId;
 
-use crate::journal::{Approval, Batch, Fence, Fold, InboxId, InboxItem, Row, Store, StoreError, Summary, encode};
+use crate::journal::{
+    Approval, Batch, Fence, Fold, Heard, InboxId, InboxItem, NewDelivery, Row, Store, StoreError, Summary, encode,
+};
 use crate::machine::{Boundary, Durability, Input};
 
 /// The next transaction of an operation.
@@ -15,6 +17,8 @@ pub(crate) struct Pending {
     pub(crate) approval_closed: bool,
     pub(crate) consumed: Vec<InboxId>,
     pub(crate) posts: Vec<(OperationId, InboxItem)>,
+    pub(crate) outbox: Vec<NewDelivery>,
+    pub(crate) heard: Vec<Heard>,
     pub(crate) summary: Option<Summary>,
 }
 
@@ -59,6 +63,8 @@ impl Pending {
             approval_closed: pending.approval_closed,
             consumed: pending.consumed,
             posts: pending.posts,
+            outbox: pending.outbox,
+            heard: pending.heard,
             summary: pending.summary,
         })
     }

@@ -5,24 +5,25 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use jackline_hooks::{Delivery, DispatchError, Event, HookKind, RulingCause};
+use jackline_hooks::{Delivery, Event, HookKind};
 use jackline_model::{ApprovalId, Fault, FaultAttribution, SideEffect, ToolRunResult};
 use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::ask;
 use super::core::RunError;
-use super::facts::Sight;
-use super::operation::{Done, Notice, Operation};
-use super::stream::{HookReceipt, PendingCallView, Stream, Told};
+use super::facts::{STOPPED_BY_USER, Sight};
+use super::hearing::{call_of, heard, receipts};
+use super::operation::{Delivered, Done, Notice, Operation};
+use super::stream::{PendingCallView, Stream, Told};
 use super::turn::Fit;
 use super::unit::{Stop, Unit};
 use super::{child, summarize};
 use crate::journal::{Approval, ApprovalQuestion, PendingCall};
 use crate::llm::{Delta, DeltaSink, ModelFault, ModelFaultKind, ModelRequest};
 use crate::machine::{
-    Calls, Compaction, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route, State, StateKind,
-    is_notice,
+    Calls, Compaction, Durability, Effect, EffectId, Firing, Instruction, Ordinal, Phase, Place, Question, Route,
+    State, StateKind, is_notice,
 };
 use crate::permission::{Arguments, DynamicAnswer, Permission, Question as PermissionQuestion, decide};
 use crate::planner::{PlanCall, PlanView, Standing};
@@ -34,13 +35,13 @@ impl Operation {
         if self.is_end_of_step_heard(&effect) || self.acts_on_unsaved_rows(&effect) {
             self.pending.append_within_step(store.as_ref(), self.run.id(), self.fence)?;
         }
-        self.pending.make(effect.durability(), store.as_ref(), self.run.id(), self.fence).await?;
+        self.pending.make(self.durability(&effect), store.as_ref(), self.run.id(), self.fence).await?;
         self.core.before_effect(self.run.id(), id, &effect);
         match effect {
             Effect::FireHook(firing) if is_notice(&Effect::FireHook(firing.clone())) => {
-                let event = self.event(&firing);
+                let event = self.event(id, &firing);
                 self.notices.push_back(Notice { id, kind: firing.kind(), event });
-                self.next_notice();
+                self.next_notice().await?;
             }
             Effect::FireHook(firing) => self.fire(id, &firing),
             Effect::Plan { phase } => {
@@ -82,6 +83,26 @@ impl Operation {
         Ok(())
     }
 
+    /// What leaves the process cannot be taken back, so it is told of what the store has.
+    fn durability(&self, effect: &Effect) -> Durability {
+        match effect {
+            Effect::FireHook(firing) if self.hooks.tells_outside(firing.kind()) => {
+                effect.durability().max(Durability::Committed)
+            }
+            Effect::FireHook(_)
+            | Effect::Plan { .. }
+            | Effect::CallModel { .. }
+            | Effect::Clear(_)
+            | Effect::Run(..)
+            | Effect::Judge(_)
+            | Effect::Refuse(..)
+            | Effect::StartChild(_)
+            | Effect::AskHuman(_)
+            | Effect::Summarize
+            | Effect::Cancel => effect.durability(),
+        }
+    }
+
     /// What the model said is with the store before a tool runs for it.
     fn acts_on_unsaved_rows(&self, effect: &Effect) -> bool {
         matches!(effect, Effect::Run(..)) && !self.pending.rows.is_empty()
@@ -104,49 +125,55 @@ impl Operation {
     fn fire(&mut self, id: EffectId, firing: &Firing) {
         let kind = firing.kind();
         // After a critical hook has failed about the end, the caller is told, and `onError` nobody.
-        let event = if kind == HookKind::OnError && self.critical.is_some() { None } else { self.event(firing) };
+        let event = if kind == HookKind::OnError && self.critical.is_some() { None } else { self.event(id, firing) };
         match event {
             None => {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
-                self.ready.push_back(Done::Hook(id, None));
+                self.ready.push_back(Done::Hook(id, Delivered::default()));
             }
             Some(event) => {
                 let delivery = self.deliver(id, event);
-                self.launch(delivery.map(move |failure| Done::Hook(id, failure)).boxed());
+                self.launch(delivery.map(move |delivered| Done::Hook(id, delivered)).boxed());
             }
         }
     }
 
-    /// Delivers the oldest firing that the run does not wait for; one at a time, in order.
-    pub(crate) fn next_notice(&mut self) {
+    /// Delivers the oldest firing that the run does not wait for; one at a time, in order. What was delivered before is
+    /// stored first if the next is told outside, so that a crash repeats one of them at most.
+    pub(crate) async fn next_notice(&mut self) -> Result<(), RunError> {
         while !self.notice_under_way {
-            let Some(Notice { id, kind, event }) = self.notices.pop_front() else { return };
+            let Some(Notice { id, kind, event }) = self.notices.pop_front() else { return Ok(()) };
             let Some(event) = event else {
                 self.tell(|| Told::Hook { hook: kind, asked: Vec::new() });
-                self.ready.push_back(Done::Notice(id));
+                self.ready.push_back(Done::Notice(id, Delivered::default()));
                 continue;
             };
+            if self.hooks.tells_outside(kind) {
+                let store = Arc::clone(&self.core.store);
+                self.pending.make(Durability::Committed, store.as_ref(), self.run.id(), self.fence).await?;
+            }
             self.notice_under_way = true;
             let delivery = self.deliver(id, event);
-            self.launch(delivery.map(move |_| Done::Notice(id)).boxed());
-            return;
+            self.launch(delivery.map(move |delivered| Done::Notice(id, delivered)).boxed());
         }
+        Ok(())
     }
 
     /// The event of a firing; `None` when no hook wants it, and then none is built.
-    fn event(&self, firing: &Firing) -> Option<Event> {
-        if self.hooks.wants(firing.kind()) { self.sight().event(firing) } else { None }
+    fn event(&self, id: EffectId, firing: &Firing) -> Option<Event> {
+        if self.hooks.wants(firing.kind()) { self.sight(id.step).event(firing) } else { None }
     }
 
-    /// The delivery of an event that fired here, and what the run's caller must hear of it: a critical hook that
-    /// failed about the end of the run. Elsewhere such a failure is logged and in the receipts.
-    fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Option<Box<DispatchError>>> {
+    /// The delivery of an event that fired here, and what comes of it.
+    fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Delivered> {
         let (kind, step) = (event.kind(), id.step);
         let hooks = self.hooks.at(id);
+        let call = call_of(&event);
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
         let operation = self.id().clone();
         let cancel = if kind.is_awaited() { self.cancel.clone() } else { self.notice_cancel.clone() };
         let is_last_word = matches!(kind, HookKind::OnComplete | HookKind::OnError);
+        let is_raised = kind == HookKind::OnComplete || is_stop_by_user(&event);
         async move {
             let dispatch = hooks.dispatch(kind, || event);
             let delivery = if is_last_word {
@@ -163,17 +190,24 @@ impl Operation {
                 let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
                 stream.tell(clock.now_ms(), &operation, step, told);
             }
-            delivery.surface().err().filter(|_| kind == HookKind::OnComplete).map(Box::new)
+            let heard = heard(call, step, &delivery);
+            let outbox = delivery.outbox.clone();
+            let critical = delivery.surface().err().filter(|_| is_raised).map(Box::new);
+            Delivered { critical, outbox, heard }
         }
         .boxed()
     }
 
-    fn sight(&self) -> Sight<'_> {
+    /// What a firing of this step is about.
+    fn sight(&self, step: u32) -> Sight<'_> {
+        let earlier = self.earlier.get(&step);
         Sight {
             run: &self.run,
             steps: &self.steps,
             shared: self.machine.shared(),
-            turn: &self.turn,
+            step,
+            turn: earlier.map_or(&*self.turn, |earlier| &earlier.turn),
+            results: earlier.map(|earlier| &earlier.results),
             conversation: &self.conversation,
             ending: self.ending(),
         }
@@ -396,6 +430,11 @@ impl Operation {
     }
 }
 
+/// Whether somebody has asked for the end that this tells of, and hears when it cannot be told.
+fn is_stop_by_user(event: &Event) -> bool {
+    matches!(event, Event::OnStopByHumanIntervention(stop) if stop.reason.as_deref() == Some(STOPPED_BY_USER))
+}
+
 /// The open request, as it is shown.
 pub(crate) fn pending_views(question: &ApprovalQuestion) -> (Vec<PendingCallView>, Option<String>) {
     match question {
@@ -414,21 +453,6 @@ pub(crate) fn pending_views(question: &ApprovalQuestion) -> (Vec<PendingCallView
 }
 
 /// The receipts of a delivery, as they are shown.
-pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
-    let shown = |receipt: &jackline_hooks::Receipt| HookReceipt {
-        id: receipt.hook.to_string(),
-        carrier: receipt.carrier.as_str().into(),
-        answer: receipt.answer.as_str().into(),
-        fault: receipt.fault.map(|fault| fault.as_str().into()),
-        decided_by: receipt.decided_by.map(|cause| match cause {
-            RulingCause::Policy => "policy".into(),
-            RulingCause::Failure => "failure".into(),
-        }),
-        micros: u64::try_from(receipt.latency.as_micros()).unwrap_or(u64::MAX),
-    };
-    delivery.receipts.iter().map(shown).collect()
-}
-
 fn open_calls(calls: &Calls) -> Vec<(Ordinal, Route)> {
     let open = calls.which(|place| *place == Place::Open);
     open.into_iter().filter_map(|call| Some((call, calls.slot(call)?.facts.route))).collect()

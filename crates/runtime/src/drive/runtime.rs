@@ -18,6 +18,7 @@ use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
 use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
 use super::open::over_for_good;
+use super::outbox::{Outbox, OutboxReport};
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -83,7 +84,8 @@ impl Runtime {
     /// Goes on with an operation: one that a dead process left, one that is parked, or one that
     /// ended in a way that can be gone on with. One that ended for good, but whose process died
     /// before all hooks had heard of it, tells them. Native handlers are given again; webhooks and
-    /// commands are in the store, and one that is given again takes the place of the stored one with its id.
+    /// commands are in the store, and one that is given again takes the place of the stored one with its id. In queue
+    /// mode the stored ones are all there are.
     ///
     /// # Errors
     ///
@@ -167,6 +169,27 @@ impl Runtime {
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.core.store
+    }
+
+    /// Tries every webhook delivery of the store that is due, whoever left it there, until none is.
+    ///
+    /// While a run goes on its own deliveries are tried without this. Call it where a process begins or ends, or with
+    /// the help of a timer, to deliver what others have left.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Store`] when the store cannot be read or written. Failed tries are no errors: they are counted, and
+    /// tried again later.
+    ///
+    /// ```
+    /// # use jackline_runtime::{drive::Runtime, llm::ScriptedModel};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let runtime = Runtime::builder().model(ScriptedModel::new([])).build().unwrap();
+    /// assert_eq!(runtime.deliver_outbox().await.unwrap().delivered, 0);
+    /// # });
+    /// ```
+    pub async fn deliver_outbox(&self) -> Result<OutboxReport, RunError> {
+        Ok(self.core.deliver_due().await?)
     }
 
     /// The open requests for decisions of an operation and of the agents below it, with the header
@@ -465,6 +488,7 @@ impl RuntimeBuilder {
         let model = self.model.ok_or_else(|| RunError::Setup("a runtime needs a model".to_owned()))?;
         let core = Arc::new_cyclic(|myself| Core {
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
+            outbox: Outbox::new(self.carriers.webhook.clone()),
             dispatcher: HookDispatcher::with_ports(HookPorts {
                 carriers: self.carriers,
                 mode: self.hook_mode,

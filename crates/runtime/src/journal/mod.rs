@@ -1,6 +1,7 @@
 //! The journal: what is written down, in which form, and what a store must do.
 
 mod memory;
+mod outbox;
 mod port;
 pub mod posting;
 mod record;
@@ -8,8 +9,9 @@ mod record;
 pub mod suite;
 
 pub use memory::MemoryStore;
+pub use outbox::{ClaimedDeliveries, DeliveryChange, NewDelivery, StoredDelivery};
 pub use port::{
-    Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Fold, Header, InboxId, InboxItem, Loaded, NewOperation,
+    Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Fold, Header, Heard, InboxId, InboxItem, Loaded, NewOperation,
     PendingCall, PlacedMessage, PostedDecision, PostedVerdict, Row, Store, StoreError, StoredMessage, Summary,
 };
 pub use record::{RecordError, VERSION as RECORD_VERSION, decode, encode};

@@ -15,6 +15,7 @@ use jackline_model::{
 };
 use jackline_tools::Publishable;
 
+use super::outbox::{ClaimedDeliveries, DeliveryChange, NewDelivery, StoredDelivery};
 use crate::machine::{Durability, Ordinal};
 
 /// A boxed future, as async trait methods return it.
@@ -86,6 +87,20 @@ pub trait Store: Send + Sync {
 
     /// The webhooks and commands that the operation was created with, in order.
     fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError>;
+
+    /// What hooks were asked about an operation, and answered, oldest first.
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError>;
+
+    /// The deliveries that have not succeeded yet, oldest first, at most `limit`.
+    fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError>;
+
+    /// Takes deliveries that are due `now` and in nobody's hands. Whoever takes one settles it with
+    /// [`change_delivery`](Self::change_delivery) before `until`; after that, and at once if its process is gone,
+    /// somebody else may take it.
+    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError>;
+
+    /// Changes a delivery. False if there is none with this id.
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError>;
 
     /// A stored body.
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError>;
@@ -164,8 +179,21 @@ pub struct Batch {
     /// Items for the inboxes of other operations: a child's end wakes its parent in the transaction
     /// that ends it. They are not checked: whether the receiver has ended is not the sender's concern.
     pub posts: Vec<(OperationId, InboxItem)>,
+    /// Webhook deliveries that are to be tried until they succeed.
+    pub outbox: Vec<NewDelivery>,
+    /// What hooks answered.
+    pub heard: Vec<Heard>,
     /// What `list` shows from now on.
     pub summary: Option<Summary>,
+}
+
+/// What the hooks of one firing were asked and answered, for whoever asks later who decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The call that it was about.
+    pub call: Option<ToolCallId>,
+    /// The receipts, as JSON on one line; without the words of hooks or tools.
+    pub text: String,
 }
 
 /// A message row.

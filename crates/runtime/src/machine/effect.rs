@@ -73,7 +73,9 @@ impl Effect {
     pub fn durability(&self) -> Durability {
         match self {
             Self::Run(_, SideEffect::Idempotent | SideEffect::Effect) | Self::StartChild(_) => Durability::Gate,
-            Self::FireHook(Firing::OnComplete | Firing::OnError) => Durability::Committed,
+            Self::FireHook(Firing::OnComplete | Firing::OnError | Firing::OnStopByHumanIntervention { .. }) => {
+                Durability::Committed
+            }
             Self::Run(_, SideEffect::Pure)
             | Self::FireHook(_)
             | Self::Plan { .. }

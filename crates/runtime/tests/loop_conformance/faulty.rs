@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jackline_model::{BlobId, ConfigHash, OperationId};
+use jackline_model::{BlobId, ConfigHash, OperationId, Role};
 use jackline_runtime::journal::{
-    Approval, Batch, BoxFuture, Fence, Header, InboxId, InboxItem, Loaded, MemoryStore, NewOperation, Store,
-    StoreError, StoredMessage,
+    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId, InboxItem, Loaded,
+    MemoryStore, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::machine::Durability;
 
@@ -16,6 +16,8 @@ pub(crate) struct Faulty {
     pub(crate) store: MemoryStore,
     pub(crate) inbox_fails: Arc<AtomicBool>,
     pub(crate) load_fails: Arc<AtomicBool>,
+    /// What the model said is gone.
+    pub(crate) loses_replies: Arc<AtomicBool>,
     /// Records read back make no sense.
     pub(crate) is_damaged: Arc<AtomicBool>,
 }
@@ -70,6 +72,9 @@ impl Store for Faulty {
     fn load(&self, operation: &OperationId) -> Result<Loaded, StoreError> {
         Self::check(&self.load_fails)?;
         let mut loaded = self.store.load(operation)?;
+        if self.loses_replies.load(Ordering::Relaxed) {
+            loaded.messages.retain(|stored| stored.message.role() != Role::Assistant);
+        }
         if self.is_damaged.load(Ordering::Relaxed) {
             loaded.records = vec!["{".to_owned()];
         }
@@ -98,6 +103,22 @@ impl Store for Faulty {
 
     fn caller_hooks(&self, operation: &OperationId) -> Result<Vec<String>, StoreError> {
         self.store.caller_hooks(operation)
+    }
+
+    fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {
+        self.store.heard(operation)
+    }
+
+    fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
+        self.store.outbox(limit)
+    }
+
+    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.store.claim_deliveries(now, until, limit)
+    }
+
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+        self.store.change_delivery(id, change)
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

@@ -100,6 +100,38 @@ async fn host_14_rec_02_an_operation_that_cannot_be_read_is_neither_replaced_nor
 }
 
 #[tokio::test]
+async fn j14_a_call_that_cannot_be_rebuilt_is_an_error_and_nobody_is_asked() {
+    let faulty = Faulty::default();
+    let pay = || Fake::says("pay", "paid").asks().into_tool();
+    let turns = [calls(&[("c1", "pay", "{}")]), says("done")];
+    let world = world(turns).tools([pay()]).store(faulty.store.clone()).through(Arc::new(faulty.clone())).build();
+    let judge = || {
+        let deny = |_| async { jackline_hooks::Decision::deny("no") };
+        let (heard, hooks) = listen();
+        (heard, hooks.control_after_tool_call("judge", deny))
+    };
+    let run = world.runtime.start(&careful(), "go", judge().1).unwrap();
+    assert_eq!(run.wait().await.unwrap().status, Status::WaitingForHuman);
+    let rows = world.rows(run.id());
+    world.decide(run.id(), "c1", PostedVerdict::Approve);
+    let second = crate::support::world([says("done")]).tools([pay()]).store(faulty.store.another_process());
+    let lost = Faulty { store: faulty.store.another_process(), ..Faulty::default() };
+    lost.loses_replies.store(true, Ordering::Relaxed);
+    faulty.store.kill();
+    let second = second.through(Arc::new(lost.clone())).build();
+    let (heard, hooks) = judge();
+    let error = second.runtime.resume(run.id(), hooks).unwrap().wait().await.unwrap_err();
+    let context = "Cannot evaluate afterToolCall: tool call context is unavailable";
+    assert!(error.to_string().contains(context), "{error}");
+    assert!(heard.lock().unwrap().is_empty(), "nobody was asked or told");
+    assert_eq!((second.rows(run.id()), second.requests().len()), (rows, 0), "and nothing was published");
+    // Once the message is there again, the call is judged.
+    lost.loses_replies.store(false, Ordering::Relaxed);
+    let report = second.runtime.resume(run.id(), judge().1).unwrap().wait().await.unwrap();
+    assert_eq!(report.reason, Some(Reason::Done));
+}
+
+#[tokio::test]
 async fn host_17_the_workspace_reaches_the_tools() {
     let world = world([echo("c1"), says("done")]).build();
     let (heard, hooks) = listen();

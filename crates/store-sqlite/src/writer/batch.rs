@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use jackline_model::OperationId;
-use jackline_runtime::journal::{Approval, Batch, Fence, Fold, InboxId, Row, StoreError, Summary};
+use jackline_runtime::journal::{Approval, Batch, Fence, Fold, Heard, InboxId, Row, StoreError, Summary};
 use jackline_tools::Archived;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::outbox::enqueue;
 use super::post::insert_item;
 use crate::error::Doing;
 use crate::read::{RECORD_END, operation_key};
@@ -47,6 +48,9 @@ pub(super) fn apply(
     if let Some(fold) = &batch.fold {
         write_fold(connection, op, fold)?;
     }
+    for delivery in &batch.outbox {
+        enqueue(connection, op, delivery)?;
+    }
     if batch.approval_closed || batch.approval.is_some() {
         execute(connection, "UPDATE approvals SET is_open = 0 WHERE op = ?1 AND is_open = 1", params![op])?;
     }
@@ -56,6 +60,10 @@ pub(super) fn apply(
     for (receiver, item) in &batch.posts {
         let receiver = operation_key(connection, receiver)?;
         insert_item(connection, receiver, item.clone())?;
+    }
+    for Heard { call, text } in &batch.heard {
+        let call = call.as_ref().map(|call| call.as_str());
+        execute(connection, "INSERT INTO heard (op, call, text) VALUES (?1, ?2, ?3)", params![op, call, text])?;
     }
     if let Some(summary) = batch.summary.as_ref().filter(|_| with_summary) {
         write_summary(connection, op, summary)?;

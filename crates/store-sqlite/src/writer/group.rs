@@ -83,6 +83,8 @@ pub(super) mod tests {
             approval_closed: false,
             consumed: Vec::new(),
             posts: Vec::new(),
+            outbox: Vec::new(),
+            heard: Vec::new(),
             summary: None,
         }
     }

@@ -8,6 +8,7 @@ mod group;
 mod hurry;
 mod ledger;
 mod operations;
+mod outbox;
 mod post;
 mod thread;
 
@@ -17,7 +18,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use jackline_model::OperationId;
-use jackline_runtime::journal::{Batch, Fence, InboxId, InboxItem, NewOperation, StoreError};
+use jackline_runtime::journal::{
+    Batch, ClaimedDeliveries, DeliveryChange, Fence, InboxId, InboxItem, NewOperation, StoreError,
+};
 use rusqlite::Connection;
 
 use crate::error::{Doing, writer_gone};
@@ -54,6 +57,8 @@ enum Request {
     Claim { operation: OperationId, reply: Reply<Fence> },
     Release { operation: OperationId, fence: Fence, reply: Reply<()> },
     Post { operation: OperationId, item: InboxItem, now: u64, reply: Reply<InboxId> },
+    ClaimDeliveries { now: u64, until: u64, limit: usize, reply: Reply<ClaimedDeliveries> },
+    ChangeDelivery { id: String, change: DeliveryChange, reply: Reply<bool> },
 }
 
 /// The handle. Dropping it writes what is queued and ends the thread.
@@ -131,6 +136,14 @@ impl Writer {
 
     pub(crate) fn post(&self, operation: &OperationId, item: InboxItem, now: u64) -> Result<InboxId, StoreError> {
         self.ask(|reply| Command::Alone(Request::Post { operation: operation.clone(), item, now, reply }))
+    }
+
+    pub(crate) fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.ask(|reply| Command::Alone(Request::ClaimDeliveries { now, until, limit, reply }))
+    }
+
+    pub(crate) fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+        self.ask(|reply| Command::Alone(Request::ChangeDelivery { id: id.to_owned(), change, reply }))
     }
 
     fn ask<T: Send + 'static>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, StoreError> {

@@ -11,7 +11,7 @@ use super::batch::{Checked, Erasure, Records, apply, last_summaries};
 use super::group::Group;
 use super::hurry::Hurry;
 use super::ledger::Ledger;
-use super::{Command, Request, operations, post};
+use super::{Command, Request, operations, outbox, post};
 use crate::error::Doing;
 use crate::limits;
 
@@ -176,6 +176,17 @@ impl WriterThread {
             }
             Request::Post { operation, item, now, reply } => {
                 reply(self.transact(true, |transaction| post::post(transaction, &operation, item, now)));
+            }
+            Request::ClaimDeliveries { now, until, limit, reply } => {
+                let database = self.database.clone();
+                reply(
+                    self.transact(false, |transaction| {
+                        outbox::claim(transaction, &database, &owner, now, until, limit)
+                    }),
+                );
+            }
+            Request::ChangeDelivery { id, change, reply } => {
+                reply(self.transact(false, |transaction| outbox::change(transaction, &id, &change)));
             }
         }
     }

@@ -94,6 +94,8 @@ pub(crate) fn batch(operation: &str, fence: Fence, record: &str) -> Batch {
         approval_closed: false,
         consumed: Vec::new(),
         posts: Vec::new(),
+        outbox: Vec::new(),
+        heard: Vec::new(),
         summary: None,
     }
 }

@@ -90,6 +90,7 @@ impl Rule {
             return reply(StatusCode::METHOD_NOT_ALLOWED, &json!({"error": "webhooks are sent by POST"}));
         }
         let path = request.uri().path().to_owned();
+        let delivery = request.headers().get("webhook-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
         let reading = tokio::time::timeout(BODY_TIMEOUT, Limited::new(request.into_body(), BODY_BYTES_MAX).collect());
         let Ok(Ok(body)) = reading.await else {
             return reply(StatusCode::PAYLOAD_TOO_LARGE, &json!({"error": "the body is too long or too slow"}));
@@ -97,7 +98,7 @@ impl Rule {
         let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
         let payload = serde_json::from_str::<Value>(&text).unwrap_or(Value::String(text.clone()));
         let answer = self.decide(&text);
-        print(&json!({"path": path, "payload": payload, "answer": answer}));
+        print(&json!({"path": path, "delivery": delivery, "payload": payload, "answer": answer}));
         tokio::time::sleep(self.delay).await;
         match self.status {
             Some(status) => reply(status, &Value::Null),

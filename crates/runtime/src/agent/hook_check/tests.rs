@@ -104,10 +104,6 @@ fn a_wrong_registration_names_hook_field_and_remedy_at_its_place() {
              these, spelled like this); did you mean `outbox`?",
         ),
         (
-            "id = \"p\"\ntype = \"onComplete\"\nwebhook = { url = \"/x\", delivery = \"outbox\" }",
-            "agent.toml:5:36: hook `p`: delivery `outbox` is not there yet",
-        ),
-        (
             "id = \"p\"\ntype = \"onComplete\"\nmatcher = \"x\"\ncommand = [\"x\"]",
             "agent.toml:5:11: hook `p`: Matchers are only supported for tool events (`matcher`: remove the matcher, or use a \
              tool event)",

@@ -7,8 +7,8 @@ use jackline_model::{BlobId, Message, MessageBody, Role, ToolCallId};
 
 use super::unbegun;
 use crate::journal::port::{
-    Approval, Batch, Fence, Fold, Header, InboxId, InboxItem, Loaded, NewOperation, PlacedMessage, Row, StoreError,
-    StoredMessage,
+    Approval, Batch, Fence, Fold, Header, Heard, InboxId, InboxItem, Loaded, NewOperation, PlacedMessage, Row,
+    StoreError, StoredMessage,
 };
 use crate::journal::posting::{self, CallOnRecord};
 
@@ -17,6 +17,7 @@ pub(super) struct Operation {
     pub(super) header: Header,
     config: Arc<str>,
     pub(super) caller_hooks: Vec<String>,
+    pub(super) heard: Vec<Heard>,
     pub(super) owner: Option<u64>,
     fence: Fence,
     /// Each with whether it holds a boundary.
@@ -48,6 +49,7 @@ impl Operation {
             header,
             config: new.config,
             caller_hooks: new.caller_hooks,
+            heard: Vec::new(),
             owner: Some(process),
             fence,
             records: Vec::new(),
@@ -92,6 +94,7 @@ impl Operation {
     pub(super) fn write(&mut self, batch: Batch) -> Vec<(BlobId, Arc<str>)> {
         let mut blobs = Vec::new();
         self.records.push((batch.record, batch.boundary));
+        self.heard.extend(batch.heard);
         for row in batch.rows {
             blobs.extend(self.write_row(row));
         }

@@ -79,6 +79,8 @@ fn batch(operation: &OperationId, fence: Fence) -> Batch {
         approval_closed: false,
         consumed: Vec::new(),
         posts: Vec::new(),
+        outbox: Vec::new(),
+        heard: Vec::new(),
         summary: None,
     }
 }

@@ -49,6 +49,8 @@ pub(super) fn batch(operation: &OperationId, fence: Fence) -> Batch {
         approval_closed: false,
         consumed: Vec::new(),
         posts: Vec::new(),
+        outbox: Vec::new(),
+        heard: Vec::new(),
         summary: None,
     }
 }

@@ -3,6 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod again;
+mod held;
+mod stops;
+
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,10 +16,11 @@ use jackline_hooks::{
     Variables, WebhookCarrier, WebhookConfig, WebhookRequest,
 };
 use jackline_model::{OperationId, Reason, Status, ToolCallId, ToolKey, ToolRunResult};
-use jackline_runtime::drive::{Agent, Report, RunError, Runtime, VirtualClock};
+use jackline_runtime::drive::{Agent, FnTool, Report, RunError, Runtime, RuntimeBuilder, VirtualClock};
 use jackline_runtime::journal::{MemoryStore, Store, StoreError};
 use jackline_runtime::llm::{BoxFuture, ScriptedModel, Turn};
-use jackline_tools::ClientTool;
+use jackline_runtime::permission::ApprovalMode;
+use jackline_tools::{ClientTool, Tool, ToolError, ToolSpec};
 use serde_json::{Map, Value};
 
 /// The receiver of all webhooks: it notes what it is asked and answers by the host of the address.
@@ -24,11 +29,29 @@ struct Receiver {
     asked: Arc<Mutex<Vec<WebhookRequest>>>,
     told: Arc<Mutex<Vec<WebhookRequest>>>,
     fails: Arc<AtomicBool>,
+    trap: Arc<Mutex<Option<Trap>>>,
+}
+
+/// What happens when a certain request arrives.
+struct Trap {
+    is_for: fn(&WebhookRequest) -> bool,
+    act: Box<dyn FnOnce() + Send>,
+    is_answered: bool,
+}
+
+impl std::fmt::Debug for Trap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trap").field("is_answered", &self.is_answered).finish_non_exhaustive()
+    }
 }
 
 impl WebhookCarrier for Receiver {
     fn notify(&self, request: WebhookRequest) -> BoxFuture<'static, Result<(), HookFault>> {
+        let is_held = self.is_held(&request);
         self.told.lock().unwrap().push(request);
+        if is_held {
+            return Box::pin(std::future::pending());
+        }
         let fails = self.fails.load(Ordering::Relaxed);
         Box::pin(ready(if fails { Err(HookFault::new(FaultCode::NetworkError)) } else { Ok(()) }))
     }
@@ -41,12 +64,38 @@ impl WebhookCarrier for Receiver {
         } else {
             Ok(ControlReply::Allow)
         };
+        let is_held = self.is_held(&request);
         self.asked.lock().unwrap().push(request);
-        Box::pin(ready(reply))
+        if is_held { Box::pin(std::future::pending()) } else { Box::pin(ready(reply)) }
     }
 }
 
 impl Receiver {
+    /// When such a request arrives, this happens, and no answer comes.
+    fn hold(&self, is_for: fn(&WebhookRequest) -> bool, act: impl FnOnce() + Send + 'static) {
+        *self.trap.lock().unwrap() = Some(Trap { is_for, act: Box::new(act), is_answered: false });
+    }
+
+    /// When the next request arrives, this happens before it is answered.
+    fn meanwhile(&self, act: impl FnOnce() + Send + 'static) {
+        *self.trap.lock().unwrap() = Some(Trap { is_for: |_| true, act: Box::new(act), is_answered: true });
+    }
+
+    /// Whether this request gets no answer.
+    fn is_held(&self, request: &WebhookRequest) -> bool {
+        let trap = self.trap.lock().unwrap().take_if(|trap| (trap.is_for)(request));
+        trap.is_some_and(|trap| {
+            (trap.act)();
+            !trap.is_answered
+        })
+    }
+
+    /// What was told, by address and delivery.
+    fn deliveries(&self) -> Vec<(String, String)> {
+        let told = self.told.lock().unwrap();
+        told.iter().map(|told| (told.config.url.clone(), told.delivery_id.to_string())).collect()
+    }
+
     /// Which hooks were asked, by their addresses.
     fn urls(&self) -> Vec<String> {
         self.asked.lock().unwrap().iter().map(|request| request.config.url.clone()).collect()
@@ -102,16 +151,20 @@ impl World {
 
     fn runtime(&self, store: MemoryStore, turns: Vec<Turn>) -> Runtime {
         let carriers = Carriers { webhook: Some(Arc::new(self.receiver.clone())), ..Carriers::default() };
+        self.builder(store, turns).carriers(carriers).build().unwrap()
+    }
+
+    /// A runtime that reaches nobody.
+    fn builder(&self, store: MemoryStore, turns: Vec<Turn>) -> RuntimeBuilder {
         Runtime::builder()
             .model(ScriptedModel::new(turns))
             .tool(ClientTool::new(ToolKey::new("desk", "ask"), "Asks the front desk."))
+            .tool(look("look", None))
+            .tool(look("open", Some("always")))
             .store(Arc::new(store))
-            .carriers(carriers)
             .hook_mode(self.way.mode)
             .hook_environment(Arc::new(self.environment.clone()))
             .clock(Arc::new(VirtualClock::starting_at(1_000)))
-            .build()
-            .unwrap()
     }
 
     /// Starts a run that parks for the front desk.
@@ -150,7 +203,17 @@ impl World {
 }
 
 fn agent() -> Agent {
-    Agent::new("clerk", "You ask.")
+    Agent::new("clerk", "You ask.").with_approval(ApprovalMode::AutoRun)
+}
+
+/// A tool that says its name.
+fn look(name: &'static str, approval: Option<&str>) -> impl Tool {
+    let mut spec = ToolSpec::new(ToolKey::new("desk", name), "Looks.");
+    spec.approval = approval.map(Value::from);
+    spec.simulated = true;
+    FnTool::new(spec, move |_: Map<String, Value>, _| {
+        ready(Ok::<_, ToolError>(ToolRunResult::ok(format!("did {name}"))))
+    })
 }
 
 fn waiting_call(runtime: &Runtime, id: &OperationId) -> ToolCallId {

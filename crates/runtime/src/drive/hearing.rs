@@ -1,0 +1,42 @@
+//! Receipts: what hooks were asked and answered, on their way to readers and into the store.
+
+use jackline_hooks::{Delivery, Event, HookKind, RulingCause};
+use jackline_model::ToolCallId;
+use serde_json::json;
+
+use super::stream::HookReceipt;
+use crate::journal::Heard;
+
+/// The receipts of a firing in the form in which they are stored; nothing if no hook was asked.
+pub(crate) fn heard(call: Option<ToolCallId>, step: u32, delivery: &Delivery) -> Option<Heard> {
+    let kind: HookKind = delivery.receipts.first()?.kind;
+    let text = json!({"step": step, "type": kind, "asked": receipts(delivery)}).to_string();
+    Some(Heard { call, text })
+}
+
+/// The call that an event is about.
+pub(crate) fn call_of(event: &Event) -> Option<ToolCallId> {
+    if let Event::AfterToolCall(event) = event {
+        return Some(event.context.tool_call_id.clone());
+    }
+    if let Event::OnToolCallError(event) = event {
+        return Some(event.context.tool_call_id.clone());
+    }
+    None
+}
+
+/// The receipts of a firing, as readers and the store get them.
+pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
+    let shown = |receipt: &jackline_hooks::Receipt| HookReceipt {
+        id: receipt.hook.to_string(),
+        carrier: receipt.carrier.as_str().into(),
+        answer: receipt.answer.as_str().into(),
+        fault: receipt.fault.map(|fault| fault.as_str().into()),
+        decided_by: receipt.decided_by.map(|cause| match cause {
+            RulingCause::Policy => "policy".into(),
+            RulingCause::Failure => "failure".into(),
+        }),
+        micros: u64::try_from(receipt.latency.as_micros()).unwrap_or(u64::MAX),
+    };
+    delivery.receipts.iter().map(shown).collect()
+}
