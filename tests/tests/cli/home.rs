@@ -81,22 +81,24 @@ pub(crate) fn ran(command: &mut Command) -> Ran {
 /// A process that runs.
 pub(crate) struct Running {
     pub(crate) child: Child,
-    out: BufReader<ChildStdout>,
+    /// Nothing once nobody reads any more.
+    out: Option<BufReader<ChildStdout>>,
 }
 
 impl Running {
     pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
+        let out = child.stdout.take().map(BufReader::new);
         Self { child, out }
     }
 
     /// Reads up to a line that holds this, and gives it.
     pub(crate) fn until(&mut self, part: &str) -> String {
         let mut read = String::new();
+        let out = self.out.as_mut().unwrap();
         loop {
             let mut line = String::new();
-            assert_ne!(self.out.read_line(&mut line).unwrap(), 0, "no line with {part:?} came:\n{read}");
+            assert_ne!(out.read_line(&mut line).unwrap(), 0, "no line with {part:?} came:\n{read}");
             if line.contains(part) {
                 return line;
             }
@@ -110,6 +112,11 @@ impl Running {
         lines.find_map(|line| line.ok().filter(|line| line.contains(part))).expect("the line comes")
     }
 
+    /// Closes the reader's end of its output.
+    pub(crate) fn read_no_more(&mut self) {
+        self.out = None;
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
@@ -118,8 +125,16 @@ impl Running {
     /// Reads the rest and waits for the end.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
         let mut rest = String::new();
-        std::io::Read::read_to_string(&mut self.out, &mut rest).unwrap();
+        std::io::Read::read_to_string(self.out.as_mut().unwrap(), &mut rest).unwrap();
         (self.child.wait().unwrap(), rest)
+    }
+}
+
+/// A test that ends early leaves nothing running.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -1,8 +1,10 @@
 //! `jackline hooks`.
 
 mod check;
+mod fire;
 mod list;
 mod listen;
+mod overlay;
 
 use jackline_model::ExitCode;
 
@@ -14,6 +16,7 @@ pub(crate) fn hooks(command: HooksCommand) -> Result<ExitCode, Problem> {
     match command {
         HooksCommand::List(args) => list::list(&args),
         HooksCommand::Check(args) => check::check(&args),
+        HooksCommand::Fire(args) => fire::fire(&args),
         HooksCommand::Listen(args) => listen::listen(&args),
     }
 }
