@@ -15,6 +15,17 @@ fn architecture_shows_the_machine_as_it_is() {
     }
 }
 
+/// The scenario that the README shows.
+#[tokio::test]
+async fn the_scenario_of_the_readme_passes() {
+    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = page.split_once("## Scenarios\n\n```yaml\n").expect("the section begins with a scenario");
+    let (text, _) = rest.split_once("```").unwrap();
+    let scenario = jackline_scenario::Scenario::parse(text, "README.md").unwrap();
+    let outcome = jackline_scenario::run(&scenario).await;
+    assert!(outcome.is_passed(), "{outcome}");
+}
+
 fn with_machine(page: &str) -> String {
     let drawing = format!("```mermaid\n{}```\n", draw::mermaid());
     replace(&replace(page, "machine:mermaid", &drawing), "machine:table", &draw::table())

@@ -81,8 +81,16 @@ pub(crate) fn ran(command: &mut Command) -> Ran {
 /// A process that runs.
 pub(crate) struct Running {
     pub(crate) child: Child,
-    /// Nothing once nobody reads any more.
+    /// Nothing once the reader has gone away.
     out: Option<BufReader<ChildStdout>>,
+}
+
+/// Nothing that a test has started outlives it.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Running {
@@ -95,10 +103,13 @@ impl Running {
     /// Reads up to a line that holds this, and gives it.
     pub(crate) fn until(&mut self, part: &str) -> String {
         let mut read = String::new();
-        let out = self.out.as_mut().unwrap();
         loop {
             let mut line = String::new();
-            assert_ne!(out.read_line(&mut line).unwrap(), 0, "no line with {part:?} came:\n{read}");
+            assert_ne!(
+                self.out.as_mut().unwrap().read_line(&mut line).unwrap(),
+                0,
+                "no line with {part:?} came:\n{read}"
+            );
             if line.contains(part) {
                 return line;
             }
@@ -112,14 +123,15 @@ impl Running {
         lines.find_map(|line| line.ok().filter(|line| line.contains(part))).expect("the line comes")
     }
 
-    /// Closes the reader's end of its output.
-    pub(crate) fn read_no_more(&mut self) {
-        self.out = None;
-    }
-
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status().unwrap();
         assert!(sent.success());
+    }
+
+    /// Stops reading and waits for the end.
+    pub(crate) fn end_unread(mut self) -> ExitStatus {
+        self.out = None;
+        self.child.wait().unwrap()
     }
 
     /// Reads the rest and waits for the end.
@@ -127,14 +139,6 @@ impl Running {
         let mut rest = String::new();
         std::io::Read::read_to_string(self.out.as_mut().unwrap(), &mut rest).unwrap();
         (self.child.wait().unwrap(), rest)
-    }
-}
-
-/// A test that ends early leaves nothing running.
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -24,8 +24,7 @@ fn c174_a_run_whose_reader_goes_away_ends_all_the_same() {
     let home = Home::with_agent("[tools]\nbuiltin = ['fs']\n", script);
     let mut run = home.start(&["run", "agent.toml", "go", "--json"]);
     run.until("operation_start");
-    run.read_no_more();
-    assert_eq!(run.child.wait().unwrap().code(), Some(0));
+    assert_eq!(run.end_unread().code(), Some(0));
     assert_eq!(home.newest()["reason"], "done");
 }
 
