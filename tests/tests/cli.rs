@@ -8,6 +8,8 @@ mod cli {
     pub(crate) mod bad_input;
     pub(crate) mod decisions;
     pub(crate) mod home;
+    pub(crate) mod hook_secrets;
+    pub(crate) mod hook_trials;
     pub(crate) mod hooks;
     pub(crate) mod killed;
     pub(crate) mod machine;

@@ -250,6 +250,8 @@ pub(crate) enum HooksCommand {
     List(HooksOfArgs),
     /// Send each hook a made-up event and print what its answer means. Exits with 1 if one fails.
     Check(HooksOfArgs),
+    /// Fire one event at the hooks of an agent, as a run would, and print what came of it.
+    Fire(FireArgs),
     /// Receive webhooks on this machine, print them, and answer by rule.
     Listen(ListenArgs),
     /// Look after the deliveries that wait in the store.
@@ -284,9 +286,25 @@ pub(crate) enum OutboxCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct HooksOfArgs {
-    /// The agent file.
+    /// The agent file; without one, the hooks of the environment.
     #[arg(value_name = "AGENT")]
-    pub(crate) agent: PathBuf,
+    pub(crate) agent: Option<PathBuf>,
+    /// Print JSON Lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FireArgs {
+    /// The event, such as beforeToolCall.
+    #[arg(value_name = "TYPE")]
+    pub(crate) kind: String,
+    /// The agent file; without one, the hooks of the environment are asked.
+    #[arg(value_name = "AGENT")]
+    pub(crate) agent: Option<PathBuf>,
+    /// A JSON object with fields of the event, `-` for standard input; the others are made up.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: Option<PathBuf>,
     /// Print JSON Lines.
     #[arg(long)]
     pub(crate) json: bool,
@@ -297,6 +315,9 @@ pub(crate) struct ListenArgs {
     /// The port; 0 takes a free one.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) port: u16,
+    /// Allow everything that is asked, which is what happens without any rule.
+    #[arg(long, conflicts_with_all = ["deny", "deny_matching", "status"])]
+    pub(crate) allow: bool,
     /// Deny everything that is asked, with this reason.
     #[arg(long, value_name = "REASON")]
     pub(crate) deny: Option<String>,
@@ -309,6 +330,9 @@ pub(crate) struct ListenArgs {
     /// Wait so many milliseconds before each answer.
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub(crate) delay: u64,
+    /// The variable with the secret by which requests must be signed; others are answered with 401.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) secret_env: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Args)]

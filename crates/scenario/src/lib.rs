@@ -14,5 +14,6 @@ mod summary;
 
 pub use coverage::{Matrix, coverage};
 pub use format::{Scenario, ScenarioError, schema};
-pub use outcome::{Outcome, run};
+pub use outcome::{Outcome, run, run_outside};
+pub use run::{Outside, OutsideAnswer};
 pub use summary::{Summary, Unreadable, run_paths};

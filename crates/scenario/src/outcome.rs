@@ -1,12 +1,18 @@
 //! Running a scenario and saying what came of it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use jackline_model::{Message, OperationId};
+use jackline_runtime::drive::StreamEvent;
+use jackline_runtime::journal::Store as _;
 
 use crate::check::check;
 use crate::format::Scenario;
-use crate::run::{Seen, World, live_through};
+use crate::run::{OPERATIONS_MAX, Outside, Seen, World, live_through};
 
 /// What came of a scenario.
 #[derive(Clone, Debug)]
@@ -19,6 +25,12 @@ pub struct Outcome {
     pub problems: Vec<String>,
     /// How much real time it took.
     pub took: Duration,
+    /// The journal of each operation: its records, as the store has them.
+    pub journals: BTreeMap<OperationId, Vec<String>>,
+    /// The messages of each operation, in order.
+    pub messages: BTreeMap<OperationId, Vec<Message>>,
+    /// What the runtime told while it ran, receipts of hooks among it.
+    pub told: Vec<Arc<StreamEvent>>,
     pub(crate) seen: Seen,
 }
 
@@ -55,8 +67,21 @@ impl fmt::Display for Outcome {
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example());
 /// ```
 pub async fn run(scenario: &Scenario) -> Outcome {
+    run_in(scenario, None).await
+}
+
+/// Runs a scenario with its hooks outside the process: the same answers, by real programs or requests. `None` if
+/// nobody outside could answer so.
+pub async fn run_outside(scenario: &Scenario, outside: &Outside) -> Option<Outcome> {
+    if !outside.can_answer(&scenario.script.hooks) {
+        return None;
+    }
+    Some(run_in(scenario, Some(outside.clone())).await)
+}
+
+async fn run_in(scenario: &Scenario, outside: Option<Outside>) -> Outcome {
     let started = Instant::now();
-    let world = World::new(scenario.script.clone().into());
+    let world = World::new(scenario.script.clone().into(), outside);
     let (problems, seen) = match directory(scenario) {
         Ok(directory) => {
             let files = directory.as_ref().map(tempfile::TempDir::path);
@@ -65,7 +90,17 @@ pub async fn run(scenario: &Scenario) -> Outcome {
         }
         Err(error) => (vec![format!("`files`: {error}")], Seen::default()),
     };
+    let operations: Vec<OperationId> =
+        world.store.list(OPERATIONS_MAX).unwrap_or_default().into_iter().map(|header| header.id).collect();
+    let journal = |id: &OperationId| (id.clone(), world.store.records(id).unwrap_or_default());
+    let messages = |id: &OperationId| {
+        let stored = world.store.messages(id).unwrap_or_default();
+        (id.clone(), stored.into_iter().map(|stored| stored.message).collect())
+    };
     Outcome {
+        journals: operations.iter().map(journal).collect(),
+        messages: operations.iter().map(messages).collect(),
+        told: std::mem::take(&mut world.story().stream),
         path: scenario.path.clone(),
         about: scenario.script.about.clone(),
         problems,

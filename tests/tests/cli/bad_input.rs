@@ -37,6 +37,27 @@ fn a_wrong_script_is_named_with_its_place() {
 }
 
 #[test]
+fn a_wrong_scenario_is_named_with_its_place_and_none_is_run() {
+    let home = Home::new();
+    let good = "about: It answers.\ninput: hi\nturns:\n- reply: {text: hello}\nexpect: {reason: done}\n";
+    home.write("good.yaml", good);
+    for (content, expected) in [
+        (good.replace("input:", "inputt:").into_bytes(), "bad.yaml:2:1: unknown key `inputt`; did you mean `input`?"),
+        (good.replace("{reason: done}", "[]").into_bytes(), "bad.yaml:5:"),
+        (vec![b'a', b':', b' ', 0xff], "bad.yaml:1:4: the file is not UTF-8 text"),
+    ] {
+        home.write("bad.yaml", content);
+        let run = home.run(&["test", "good.yaml", "bad.yaml"]);
+        assert_eq!(run.code, Some(2), "{}{}", run.out, run.err);
+        assert!(run.err.contains(expected), "{}", run.err);
+        assert!(!run.out.contains("ok "), "nothing is run: {}", run.out);
+    }
+    let missing = home.run(&["test", "nowhere.yaml"]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("nowhere.yaml"), "{}", missing.err);
+}
+
+#[test]
 fn files_that_are_missing_or_not_text_are_named() {
     let home = Home::with_agent("", "turns: []\n");
     home.write("latin.txt", b"caf\xe9");

@@ -1,7 +1,14 @@
 //! Rows of the theme ARGS.
 
+use std::sync::Arc;
+
 use jackline_hooks::HookKind;
-use jackline_model::{SideEffect, ToolKey, ToolRunResult};
+use jackline_model::Reason;
+use jackline_runtime::drive::Runtime;
+use jackline_runtime::journal::Store as _;
+use jackline_runtime::llm::OpenAiModel;
+use jackline_store_sqlite::{OpenOptions, SqliteStore};
+use jackline_tools::builtin::{CommandTool, CommandToolSpec};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -53,23 +60,32 @@ async fn c008_numbers_that_json_does_not_know_are_refused_and_never_stored() {
     assert_eq!(ended.seen.runs_of_all(), 0);
     assert!(ended.results(1)[0].contains("JSON"), "{:?}", ended.results(1));
 
-    // The other way round: a tool whose result holds such a number.
-    let world = World::of(&["C001.sse"]).await;
-    let runtime = jackline_runtime::drive::Runtime::builder();
-    let mut spec = jackline_tools::ToolSpec::new(ToolKey::new("clock", "now"), "Tells the time.");
-    spec.side_effect = SideEffect::Pure;
-    let mean = jackline_runtime::drive::FnTool::new(spec, |_: serde_json::Map<String, Value>, _| {
-        let mut result = ToolRunResult::ok(json!({"mean": f64::NAN}).to_string());
-        result.state = Some(serde_json::Map::from_iter([("mean".to_owned(), json!(f64::NAN))]));
-        std::future::ready(Ok::<_, jackline_tools::ToolError>(result))
+    // The other way round: a program prints such a number as its result.
+    let place = tempfile::tempdir().unwrap();
+    let script = r#"cat > /dev/null; printf '{"mean": NaN}'"#;
+    let spec = json!({
+        "name": "clock/now", "description": "Tells the time.", "command": ["sh", "-c", script], "side_effect": "pure",
     });
-    let model = jackline_runtime::llm::OpenAiModel::builder().base_url(&world.server.url).build().unwrap();
-    let runtime = runtime.model(model).tool(mean).build().unwrap();
+    let spec: CommandToolSpec = serde_json::from_value(spec).unwrap();
+    let path = place.path().join("run.db");
+    let store = Arc::new(SqliteStore::open(&path, &OpenOptions::default()).unwrap());
+    let world = World::of(&["C001.sse"]).await;
+    let runtime = Runtime::builder()
+        .model(OpenAiModel::builder().base_url(&world.server.url).build().unwrap())
+        .tool(CommandTool::new(spec, place.path()).unwrap())
+        .store(store)
+        .build()
+        .unwrap();
     let report = world.start(&runtime).wait().await.unwrap();
-    assert_eq!(world.requests()[1]["messages"][3]["content"], "{\"mean\":null}");
-    let messages = runtime.store().messages(&report.operation).unwrap();
-    let stored = serde_json::to_string(&messages[3].message).unwrap();
-    assert!(serde_json::from_str::<Value>(&stored).is_ok() && stored.contains("null"), "{stored}");
+    assert_eq!(report.reason, Some(Reason::Done));
+    let results = world.requests()[1]["messages"].as_array().unwrap()[3]["content"].clone();
+    assert!(results.as_str().unwrap().contains("NaN"), "the model reads what was printed, as text: {results}");
+    drop(runtime);
+    // Whatever is read back is strict JSON.
+    let store = SqliteStore::open(&path, &OpenOptions::default()).unwrap();
+    let records = store.records(&report.operation).unwrap();
+    assert!(!records.is_empty() && records.iter().all(|record| serde_json::from_str::<Value>(record).is_ok()));
+    assert_eq!(store.messages(&report.operation).unwrap().len(), 5);
 }
 
 #[tokio::test]

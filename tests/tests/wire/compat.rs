@@ -58,9 +58,10 @@ async fn c052_other_forms_of_numbers_are_read_exactly() {
 
 #[tokio::test]
 async fn c053_a_good_status_without_an_answer_is_an_error() {
-    for (case, words) in [("C053.a.json", ""), ("C053.b.json", "no provider available")] {
+    for (case, words) in [("C053.a.json", "the answer is empty"), ("C053.b.json", "no provider available")] {
         let ended = World::of(&[case; limits::MODEL_ATTEMPTS_MAX as usize]).await.run().await;
-        assert!(ended.assert_failed().contains(words), "{case}");
+        let message = ended.assert_failed();
+        assert!(message.contains(words), "{case}: {message}");
         assert_eq!(ended.requests.len(), usize::from(limits::MODEL_ATTEMPTS_MAX), "{case}");
         assert_eq!(ended.seen.events(HookKind::OnError)[0]["errorAttribution"], "provider", "{case}");
     }

@@ -11,6 +11,7 @@ mod dispatch;
 mod growing;
 mod job;
 mod measure;
+mod notify;
 mod ours;
 mod server;
 mod start;
@@ -52,6 +53,9 @@ fn all(words: &[&str]) -> Result<(), Failed> {
     if runs("hooks") {
         dispatch::bench(&mut goals)?;
     }
+    if runs("notify") {
+        notify::bench(&server, &mut goals)?;
+    }
     if runs("steps") {
         steps::bench(&server, &mut goals)?;
     }
@@ -72,4 +76,4 @@ fn all(words: &[&str]) -> Result<(), Failed> {
 }
 
 /// What can be named on the command line.
-const SECTIONS: [&str; 6] = ["hooks", "steps", "parts", "bytes", "start", "crowd"];
+const SECTIONS: [&str; 7] = ["hooks", "notify", "steps", "parts", "bytes", "start", "crowd"];

@@ -1,9 +1,11 @@
 //! `jackline hooks`.
 
 mod check;
+mod fire;
 mod list;
 mod listen;
 mod outbox;
+mod overlay;
 
 use jackline_model::ExitCode;
 
@@ -15,6 +17,7 @@ pub(crate) fn hooks(common: &Common, command: HooksCommand) -> Result<ExitCode, 
     match command {
         HooksCommand::List(args) => list::list(&args),
         HooksCommand::Check(args) => check::check(&args),
+        HooksCommand::Fire(args) => fire::fire(&args),
         HooksCommand::Listen(args) => listen::listen(&args),
         HooksCommand::Outbox(command) => outbox::outbox(common, command),
     }

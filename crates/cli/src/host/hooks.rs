@@ -1,12 +1,15 @@
 //! The hooks of agent files and of the environment, and what carries them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use jackline_hooks::transport::{HttpCarrier, HttpSettings, ProcessCarrier};
-use jackline_hooks::{Carriers, HookError, Hooks, ProcessEnvironment, Spawn, UserDirectory};
+use jackline_hooks::{
+    Carriers, ControlReply, HookError, HookFault, Hooks, ProcessEnvironment, Spawn, UserDirectory, WebhookCarrier,
+    WebhookRequest,
+};
 use jackline_runtime::drive::{Agent, OUTBOX_GRACE, Runtime};
 
 use super::frozen::Frozen;
@@ -22,15 +25,52 @@ pub(crate) fn hooks_of(agent: &Agent) -> Result<Hooks, Problem> {
 
 /// The way out of the process: requests and programs.
 pub(crate) fn carriers() -> Result<Carriers, Problem> {
-    let proxy = std::env::var(PROXY).ok().filter(|proxy| !proxy.is_empty());
-    let settings = HttpSettings { proxy, ..HttpSettings::default() };
-    let http = HttpCarrier::new(Arc::new(ProcessEnvironment), settings)
-        .map_err(|fault| Problem::usage(format!("webhooks cannot be sent: {fault}")).hint(PROXY_HINT))?;
+    let http = LazyHttp::default();
+    if has_proxy() {
+        // Whether it makes sense is to be known before anything is started.
+        let cannot = |fault| Problem::usage(format!("webhooks cannot be sent: {fault}")).hint(PROXY_HINT);
+        http.carrier().map_err(cannot)?;
+    }
     Ok(Carriers {
         webhook: Some(Arc::new(http)),
         command: Some(Arc::new(ProcessCarrier::new(Arc::new(ProcessEnvironment)))),
         spawn: Some(Arc::new(InRuntime)),
     })
+}
+
+/// Delivers webhooks; made at the first delivery. It reads all certificates of the machine, which is most of what a
+/// start costs, and most runs send nothing.
+#[derive(Debug, Default)]
+struct LazyHttp(OnceLock<Result<HttpCarrier, HookFault>>);
+
+impl LazyHttp {
+    fn carrier(&self) -> Result<&HttpCarrier, HookFault> {
+        let make = || {
+            let proxy = std::env::var(PROXY).ok().filter(|proxy| !proxy.is_empty());
+            HttpCarrier::new(Arc::new(ProcessEnvironment), HttpSettings { proxy, ..HttpSettings::default() })
+        };
+        self.0.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+}
+
+impl WebhookCarrier for LazyHttp {
+    fn notify(&self, request: WebhookRequest) -> BoxFuture<'static, Result<(), HookFault>> {
+        match self.carrier() {
+            Ok(carrier) => carrier.notify(request),
+            Err(fault) => ready(Err(fault)).boxed(),
+        }
+    }
+
+    fn ask(&self, request: WebhookRequest) -> BoxFuture<'static, Result<ControlReply, HookFault>> {
+        match self.carrier() {
+            Ok(carrier) => carrier.ask(request),
+            Err(fault) => ready(Err(fault)).boxed(),
+        }
+    }
+}
+
+fn has_proxy() -> bool {
+    std::env::var_os(PROXY).is_some_and(|proxy| !proxy.is_empty())
 }
 
 /// The addresses that agent files list.

@@ -12,6 +12,7 @@ mod script;
 mod summaries;
 mod tools;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use jackline_hooks::{DispatchMode, ProcessEnvironment};
@@ -22,7 +23,7 @@ use jackline_runtime::llm::Model;
 
 pub(crate) use files::{builtin, read};
 pub(crate) use frozen::Frozen;
-pub(crate) use hooks::{carriers, deliver_due, hooks_of};
+pub(crate) use hooks::{Users, carriers, deliver_due, hooks_of};
 pub(crate) use model::{ModelNeed, NoModel, check_model, model_of};
 pub(crate) use script::{Call, Script, Turn};
 pub(crate) use tools::tools_of;
@@ -37,7 +38,7 @@ pub(crate) fn runtime(agent: &Agent, store: Arc<dyn Store>, need: ModelNeed) -> 
         .carriers(carriers()?)
         .hook_mode(DispatchMode::from_environment(&ProcessEnvironment))
         .hook_environment(Arc::new(ProcessEnvironment))
-        .user_directory(Arc::new(hooks::directory(tree(agent))?));
+        .user_directory(Arc::new(users(agent)?));
     for below in tree(agent).into_iter().skip(1) {
         builder = builder.hooks_of(&below.name, hooks_of(below)?);
     }
@@ -60,6 +61,19 @@ pub(crate) fn runtime(agent: &Agent, store: Arc<dyn Store>, need: ModelNeed) -> 
 /// Finds out, before anything is started, whether all models of an agent can be asked.
 pub(crate) fn check(agent: &Agent) -> Result<(), Problem> {
     tree(agent).into_iter().try_for_each(|agent| check_model(&Frozen::of(agent)?))
+}
+
+/// The agent in a file; without one, the built-in agent.
+pub(crate) fn read_or_builtin(file: Option<&Path>) -> Result<Agent, Problem> {
+    match file {
+        Some(file) => read(file),
+        None => builtin(None),
+    }
+}
+
+/// The addresses that the files of an agent and of those below it list.
+pub(crate) fn users(agent: &Agent) -> Result<Users, Problem> {
+    hooks::directory(tree(agent))
 }
 
 /// Where runs of this agent come from, as its file says.

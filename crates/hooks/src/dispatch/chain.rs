@@ -22,8 +22,15 @@ use crate::{
 /// A denial, and who is behind it.
 type Denial = (Option<String>, RuledBy);
 
-/// A mock that waits for the other controls, who answered it, and its receipt.
-type Held = (RawOutput, RuledBy, usize);
+/// A mock that waits for the other controls.
+struct Held {
+    raw: RawOutput,
+    by: RuledBy,
+    /// Which of the receipts is its own.
+    receipt: usize,
+    /// Where its hook stands among those of the event.
+    place: usize,
+}
 
 /// What a control says.
 enum Answer {
@@ -63,12 +70,15 @@ impl HookHandle {
             Err((reason, by)) => return (Ruling::new(BeforeVerdict::Deny { reason }, Some(by)), delivery),
         };
         self.announce(&event, environment.as_ref(), &mut delivery).await;
-        let mock = match held {
-            Some((raw, by, receipt)) => {
-                delivery.receipts[receipt].decided_by = Some(RulingCause::Policy);
-                Some((raw, by))
+        // A handler that comes before the program that mocks hears of the call, and its mock comes first.
+        let before = held.as_ref().map_or(usize::MAX, |held| held.place);
+        let mock = match (self.consult(&event, before, &mut delivery).await, held) {
+            (Some(mock), _) => Some(mock),
+            (None, Some(held)) => {
+                delivery.receipts[held.receipt].decided_by = Some(RulingCause::Policy);
+                Some((held.raw, held.by))
             }
-            None => self.consult(&event, &mut delivery).await,
+            (None, None) => None,
         };
         let ruling = match mock {
             Some((raw, by)) => Ruling::new(BeforeVerdict::Mock(raw), Some(by)),
@@ -123,7 +133,8 @@ impl HookHandle {
     ) -> Result<Option<Held>, Denial> {
         let kind = question.kind();
         let mut held = None;
-        for bound in self.of(kind).chain(environment).filter(|bound| bound.entry.is_control()) {
+        let all = self.of(kind).chain(environment).enumerate();
+        for (place, bound) in all.filter(|(_, bound)| bound.entry.is_control()) {
             let Some(consumer) = self.consumer(bound, Some(question.tool())) else {
                 continue;
             };
@@ -136,7 +147,7 @@ impl HookHandle {
                 Said::Nothing => {}
                 Said::Mock(result) if held.is_none() => {
                     let by = ruled_by(kind, &bound.entry, RulingCause::Policy);
-                    held = Some((RawOutput::new(result), by, delivery.receipts.len()));
+                    held = Some(Held { raw: RawOutput::new(result), by, receipt: delivery.receipts.len(), place });
                 }
                 Said::Mock(_) => {}
                 Said::Denial(denial) => {
@@ -205,10 +216,15 @@ impl HookHandle {
         }
     }
 
-    /// Asks observers and mocks in this process in their common order until one mocks.
-    async fn consult(&self, event: &Arc<BeforeToolCallEvent>, delivery: &mut Delivery) -> Option<(RawOutput, RuledBy)> {
+    /// Asks observers and mocks in this process in their common order until one mocks, those before a place only.
+    async fn consult(
+        &self,
+        event: &Arc<BeforeToolCallEvent>,
+        before: usize,
+        delivery: &mut Delivery,
+    ) -> Option<(RawOutput, RuledBy)> {
         let kind = HookKind::BeforeToolCall;
-        for bound in self.of(kind) {
+        for bound in self.of(kind).take(before) {
             let (class, latency, mock) = match self.consumer(bound, Some(&event.context.key)) {
                 Some(Consumer::Native(Native::Observe(handler))) => {
                     let call = || handler(Event::BeforeToolCall(Arc::clone(event)));

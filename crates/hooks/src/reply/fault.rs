@@ -23,19 +23,20 @@ pub struct HookFault {
 /// The classes of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultCode {
-    /// The hook cannot be reached as it is configured: its URL, a header, a missing secret. Nothing was sent.
+    /// The hook cannot be reached as it is configured: its URL, a header, a missing secret. Nothing was sent. The
+    /// diagnostic says what to correct.
     Configuration,
-    /// A status outside 2xx.
+    /// A status outside 2xx. Redirects are among them: give the URL that they lead to.
     HttpError,
-    /// A decision that does not exist, or text that is none.
+    /// A decision that does not exist, or text that is none. Correct the receiver: `allow` or `deny`, in UTF-8.
     InvalidResponse,
-    /// The connection failed.
+    /// The connection failed, or was closed too early. See that the receiver runs and can be reached.
     NetworkError,
-    /// More than 65536 bytes.
+    /// More than 65536 bytes. Answer with the decision alone.
     ResponseTooLarge,
-    /// The deadline passed.
+    /// The deadline passed. Answer sooner, or give the hook a longer `timeout`.
     Timeout,
-    /// A program ended with another exit code than 0, or by a signal.
+    /// A program ended with another exit code than 0, or by a signal. Run it by hand with the event on its input.
     CommandFailed,
 }
 

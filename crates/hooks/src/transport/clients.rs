@@ -43,6 +43,9 @@ impl Clients {
     }
 
     fn build(&self, policy: NetworkPolicy) -> Result<Client, reqwest::Error> {
+        // With a proxy its own name is the only one that is looked up here, and the operator has chosen it: the
+        // hook's policy is not about it.
+        let policy = if self.has_proxy() { NetworkPolicy::default() } else { policy };
         let builder = Client::builder()
             .redirect(Policy::none())
             .retry(reqwest::retry::never())

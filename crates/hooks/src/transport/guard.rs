@@ -63,9 +63,9 @@ impl Resolve for Guard {
     }
 }
 
-/// Every address of a name is refused.
+/// An address is refused, or every address of a name.
 #[derive(Debug, thiserror::Error)]
-#[error("the network policy refuses the address")]
+#[error("the network policy refuses the address: list it under `network.allow`, or correct the URL")]
 pub(super) struct Refused;
 
 /// Whether a URL may be dialled, as far as it says itself. Names are looked up later, unless a proxy does that.

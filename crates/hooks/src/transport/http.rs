@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::body::read_bounded;
 use super::clients::Clients;
-use super::guard::{NameResolver, SystemResolver, is_refusal};
+use super::guard::{NameResolver, Refused, SystemResolver, is_refusal};
 use super::prepare::{Prepared, check_destination, configuration, prepare};
 use super::qstash;
 use crate::{
@@ -82,7 +82,8 @@ impl HttpCarrier {
     /// [`FaultCode::Configuration`]: the proxy is no URL, or the system's certificates cannot be read. Correct it.
     pub fn new(environment: Arc<dyn Environment>, settings: HttpSettings) -> Result<Self, HookFault> {
         let proxy = settings.proxy.map(Proxy::all).transpose();
-        let proxy = proxy.map_err(|_| configuration("the proxy is no URL"))?;
+        let proxy =
+            proxy.map_err(|_| configuration("the proxy is no URL: give one such as http://proxy.example.test:3128"))?;
         let clients = Clients::new(proxy, settings.resolver);
         // Reading certificates takes time, which is not taken from the first delivery's deadline.
         clients.of(&NetworkPolicy::default())?;
@@ -132,7 +133,7 @@ impl Shared {
 
     fn prepare(&self, request: &WebhookRequest) -> Result<Prepared, HookFault> {
         let prepared = prepare(request, DeliveryKind::Fetch, self.environment.as_ref())?;
-        check_destination(&prepared, &self.clients)?;
+        check_destination(&prepared, self.clients.has_proxy())?;
         Ok(prepared)
     }
 
@@ -154,7 +155,7 @@ impl Shared {
         let request = client.post(prepared.url).headers(prepared.headers).body(prepared.body);
         request.send().await.map_err(|error| {
             let fault = HookFault::new(FaultCode::NetworkError);
-            if is_refusal(&error) { fault.with_diagnostic("the network policy refuses the address") } else { fault }
+            if is_refusal(&error) { fault.with_diagnostic(Refused) } else { fault }
         })
     }
 }

@@ -5,12 +5,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use super::clients::Clients;
-use super::guard::permits;
+use super::guard::{Refused, permits};
 use super::sign::{ID_HEADER, signature};
 use crate::{
-    DeliveryKind, Environment, FaultCode, HookFault, HookKind, NetworkPolicy, WebhookConfig, WebhookRequest,
-    resolve_url,
+    DeliveryKind, Environment, FaultCode, HeaderFault, HookFault, HookKind, NetworkPolicy, WebhookConfig,
+    WebhookRequest, resolve_url,
 };
 
 /// A request that is ready to be sent.
@@ -37,13 +36,9 @@ pub(super) fn prepare(
     Ok(Prepared { url, headers, body, deadline: config.deadline(), policy: config.network.clone().unwrap_or_default() })
 }
 
-/// Refuses a destination that the policy refuses as it is written.
-pub(super) fn check_destination(prepared: &Prepared, clients: &Clients) -> Result<(), HookFault> {
-    if permits(&prepared.policy, &prepared.url, clients.has_proxy()) {
-        Ok(())
-    } else {
-        Err(configuration("the network policy refuses the address"))
-    }
+/// Refuses a destination that the policy refuses as it is written. A proxy dials names unchecked.
+pub(super) fn check_destination(prepared: &Prepared, has_proxy: bool) -> Result<(), HookFault> {
+    if permits(&prepared.policy, &prepared.url, has_proxy) { Ok(()) } else { Err(configuration(Refused)) }
 }
 
 pub(super) fn configuration(diagnostic: impl std::fmt::Display) -> HookFault {
@@ -59,8 +54,8 @@ fn headers(
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     for (name, value) in config.resolve_headers(environment).map_err(configuration)?.iter() {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| configuration("a header name is invalid"))?;
-        let value = HeaderValue::from_bytes(value).map_err(|_| configuration("a header has an invalid value"))?;
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| configuration(HeaderFault::Name))?;
+        let value = HeaderValue::from_bytes(value).map_err(|_| configuration(HeaderFault::Value(name.to_string())))?;
         headers.insert(name, secret(value));
     }
     let own = match &config.signing_secret_env {

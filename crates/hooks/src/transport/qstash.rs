@@ -7,8 +7,10 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::http::Shared;
-use super::prepare::{Prepared, configuration, prepare, secret};
-use crate::{DeliveryKind, Environment, FaultCode, HookFault, NetworkPolicy, WebhookConfig, WebhookRequest};
+use super::prepare::{Prepared, check_destination, configuration, prepare, secret};
+use crate::{
+    DeliveryKind, Environment, FaultCode, HeaderFault, HookFault, NetworkPolicy, WebhookConfig, WebhookRequest,
+};
 
 /// Publishes a webhook. It is delivered when QStash says that it has it.
 ///
@@ -18,6 +20,8 @@ pub(super) async fn deliver(shared: &Shared, request: &WebhookRequest) -> Result
     let environment = shared.environment.as_ref();
     // A bad destination or a bad header has no fallback: the plain request would have it, too.
     let destination = prepare(request, DeliveryKind::Qstash, environment)?;
+    // Names are looked up by QStash, from outside; what is an address already is refused here.
+    check_destination(&destination, false)?;
     let Some(token) = environment.get("QSTASH_TOKEN").filter(|token| !token.trim().is_empty()) else {
         if config.is_critical() {
             return Err(configuration("QSTASH_TOKEN not available"));
@@ -61,13 +65,14 @@ fn publishing(
     let base = base.as_deref().unwrap_or(QSTASH_URL).trim_end_matches('/').to_owned();
     let url = Url::parse(&format!("{base}/v2/publish/{}", destination.url));
     let url = url.ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.username().is_empty());
-    let url = url.ok_or_else(|| configuration("QSTASH_URL is no HTTP(S) URL without credentials"))?;
+    let url =
+        url.ok_or_else(|| configuration("QSTASH_URL is no HTTP(S) URL without credentials: correct or unset it"))?;
 
     let mut headers = HeaderMap::new();
     for (name, value) in &destination.headers {
         let forwarded = format!("upstash-forward-{name}");
         let name = if name == CONTENT_TYPE { Some(CONTENT_TYPE) } else { HeaderName::try_from(forwarded).ok() };
-        headers.insert(name.ok_or_else(|| configuration("a header name is invalid"))?, value.clone());
+        headers.insert(name.ok_or_else(|| configuration(HeaderFault::Name))?, value.clone());
     }
     let mut set = |name: &'static str, value: String| -> Result<(), HookFault> {
         let value = HeaderValue::from_str(&value).map_err(|_| configuration("a QStash option is no header value"))?;
@@ -78,7 +83,8 @@ fn publishing(
         set("upstash-forward-x-vercel-protection-bypass", bypass)?;
     }
     set("authorization", format!("Bearer {token}"))?;
-    set("upstash-timeout", format!("{}s", destination.deadline.as_secs_f64()))?;
+    // QStash takes whole numbers, so a fraction is rounded up: the receiver has no less time than the hook says.
+    set("upstash-timeout", format!("{}s", destination.deadline.as_millis().div_ceil(1_000)))?;
     if let Some(retries) = config.retries {
         set("upstash-retries", retries.to_string())?;
     }

@@ -18,9 +18,13 @@ pub(super) fn signature(
     let fault = |what: &str| {
         HookFault::new(FaultCode::Configuration).with_diagnostic(format_args!("the signing secret `{variable}` {what}"))
     };
-    let secret = secret.ok_or_else(|| fault("is not set"))?;
+    let secret = secret.ok_or_else(|| fault("is not set: set the variable"))?;
     let encoded = secret.strip_prefix("whsec_").unwrap_or(&secret);
-    let key = STANDARD.decode(encoded).ok().filter(|key| !key.is_empty()).ok_or_else(|| fault("is no base64"))?;
+    let key = STANDARD
+        .decode(encoded)
+        .ok()
+        .filter(|key| !key.is_empty())
+        .ok_or_else(|| fault("is no base64: give `whsec_` and the key in base64"))?;
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).map_err(|_| fault("cannot be used"))?;
     mac.update(format!("{id}.{timestamp}.").as_bytes());
     mac.update(body);

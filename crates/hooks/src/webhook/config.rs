@@ -67,13 +67,15 @@ pub struct WebhookConfig {
     /// What a failure means for the call, if the answer decides.
     #[serde(skip_serializing_if = "is_default")]
     pub on_error: OnError,
-    /// How often QStash tries again.
+    /// How often QStash tries again; as often as the plan allows if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// How long QStash waits first.
+    /// How long QStash waits first; the plan has a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// The variable with the secret that signs requests by the Standard Webhooks scheme.
+    /// The variable with the secret that signs requests by the Standard Webhooks scheme. The time of signing is
+    /// the time of sending, or of publishing to QStash: receivers that refuse old signatures, as most do after
+    /// five minutes, refuse what QStash delivers later than that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signing_secret_env: Option<String>,
     /// Which addresses it may go to. Default: all.

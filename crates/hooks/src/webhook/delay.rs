@@ -21,17 +21,19 @@ impl Delay {
         Self(Written::Seconds(seconds))
     }
 
-    /// Reads a number of seconds or a span with units. Nothing for any other value.
+    /// Reads a number of seconds or a span with units. Nothing for any other value, nor for numbers of ten digits.
+    /// How long it may be is up to the plan at QStash.
     ///
     /// ```
     /// use jackline_hooks::Delay;
     /// assert_eq!(Delay::from_json(&30.into()).unwrap().to_string(), "30s");
     /// assert_eq!(Delay::from_json(&"1h30m".into()).unwrap().to_string(), "1h30m");
     /// assert_eq!(Delay::from_json(&"soon".into()), None);
+    /// assert_eq!(Delay::from_json(&"1000000000s".into()), None);
     /// ```
     pub fn from_json(value: &Value) -> Option<Self> {
         if let Some(seconds) = value.as_u64() {
-            return Some(Self::seconds(seconds));
+            return (seconds <= SECONDS_MAX).then(|| Self::seconds(seconds));
         }
         let text = value.as_str().filter(|text| is_span(text))?;
         Some(Self(Written::Span(text.to_owned())))
@@ -42,13 +44,19 @@ fn is_span(text: &str) -> bool {
     let mut digits = 0;
     for char in text.chars() {
         match char {
-            '0'..='9' => digits += 1,
+            '0'..='9' if digits < DIGITS_MAX => digits += 1,
             's' | 'm' | 'h' | 'd' if digits > 0 => digits = 0,
             _ => return false,
         }
     }
     !text.is_empty() && digits == 0
 }
+
+/// Thirty years, which no plan allows: more is a mistake.
+const SECONDS_MAX: u64 = 999_999_999;
+
+/// Of one number in a span; as much as [`SECONDS_MAX`] has.
+const DIGITS_MAX: usize = 9;
 
 impl fmt::Display for Delay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

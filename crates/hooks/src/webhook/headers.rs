@@ -31,13 +31,13 @@ impl fmt::Debug for ResolvedHeaders {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderFault {
     /// The name is no token of HTTP.
-    #[error("a header name is invalid")]
+    #[error("a header name is invalid: use letters, digits and `-`")]
     Name,
     /// The name belongs to the connection or to a relay.
-    #[error("header `{0}` must not be set")]
+    #[error("header `{0}` must not be set: remove it")]
     Forbidden(String),
     /// A variable that the hook does not list.
-    #[error("header `{header}` uses `{variable}`, which allowedEnvVars does not list")]
+    #[error("header `{header}` uses `{variable}`, which allowedEnvVars does not list: add it there")]
     NotAllowed {
         /// The header.
         header: String,
@@ -45,7 +45,7 @@ pub enum HeaderFault {
         variable: String,
     },
     /// A variable that is not set.
-    #[error("header `{header}` uses `{variable}`, which is not set")]
+    #[error("header `{header}` uses `{variable}`, which is not set: set the variable")]
     NotSet {
         /// The header.
         header: String,
@@ -53,7 +53,7 @@ pub enum HeaderFault {
         variable: String,
     },
     /// The value cannot be sent, or still holds a template.
-    #[error("header `{0}` has an invalid value")]
+    #[error("header `{0}` has an invalid value: give one line, with variables written `${{NAME}}`")]
     Value(String),
 }
 
@@ -173,7 +173,10 @@ mod tests {
     fn e13_a_variable_must_be_listed_and_set() {
         let named = |error: HeaderFault| error.to_string();
         assert!(named(resolve("X", "${TOKEN}", &[]).unwrap_err()).contains("allowedEnvVars does not list"));
-        assert!(named(resolve("X", "${ABSENT}", &["ABSENT"]).unwrap_err()).contains("`ABSENT`, which is not set"));
+        assert!(
+            named(resolve("X", "${ABSENT}", &["ABSENT"]).unwrap_err())
+                .contains("`ABSENT`, which is not set: set the variable")
+        );
     }
 
     #[test]

@@ -92,7 +92,13 @@ impl Exception {
         }
         if let Some((address, prefix)) = text.split_once('/') {
             let (address, prefix) = (address.parse::<IpAddr>().ok()?, prefix.parse::<u8>().ok()?);
-            return (prefix <= bits(address)).then_some(Self::Range(address, prefix));
+            // A range of mapped addresses is one of the addresses that they carry.
+            return match (embedded(address), prefix.checked_sub(96)) {
+                (IpAddr::V4(carried), Some(prefix)) if is_mapped(address) && prefix <= 32 => {
+                    Some(Self::Range(IpAddr::V4(carried), prefix))
+                }
+                (..) => (prefix <= bits(address)).then_some(Self::Range(address, prefix)),
+            };
         }
         let host = text.trim_end_matches('.').to_ascii_lowercase();
         let is_host = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '.' | '_');
@@ -138,6 +144,13 @@ fn embedded(address: IpAddr) -> IpAddr {
         [0, 0, 0, 0, 0, 0] if high != 0 => tail(high, low),
         [0x2002, high, low, ..] => tail(high, low),
         [..] => address,
+    }
+}
+
+fn is_mapped(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(v6) => v6.to_ipv4_mapped().is_some(),
     }
 }
 
@@ -238,6 +251,7 @@ mod tests {
         assert!(permits(&["127.0.0.1"], "127.0.0.1") && !permits(&["127.0.0.1"], "127.0.0.2"));
         assert!(permits(&["127.0.0.1"], "::ffff:127.0.0.1"));
         assert!(permits(&["10.0.0.0/8"], "10.9.9.9") && !permits(&["10.0.0.0/8"], "192.168.0.1"));
+        assert!(permits(&["::ffff:10.0.0.0/104"], "10.9.9.9") && !permits(&["::ffff:10.0.0.0/104"], "192.168.0.1"));
         assert!(permits(&["0.0.0.0/0"], "192.168.0.1") && permits(&["fd00::/8"], "fd01::1"));
         assert!(policy(&["Policy.Internal"]).permits_name("policy.internal."));
         assert!(!policy(&["policy.internal"]).permits_name("evil.internal"));

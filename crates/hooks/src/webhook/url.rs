@@ -8,13 +8,13 @@ use crate::{DeliveryKind, Environment};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlFault {
     /// Neither an HTTP(S) URL nor a path.
-    #[error("the webhook URL is invalid")]
+    #[error("the webhook URL is invalid: give an http or https URL, or a path that begins with one slash")]
     Invalid,
     /// A path, and nothing to resolve it against.
-    #[error("a relative webhook URL requires INTERNAL_APP_URL or APP_URL")]
+    #[error("a relative webhook URL requires INTERNAL_APP_URL or APP_URL: set one of them")]
     NoBase,
     /// The base is no HTTP(S) URL.
-    #[error("{0} is no HTTP(S) URL without credentials")]
+    #[error("{0} is no HTTP(S) URL without credentials: correct it")]
     Base(&'static str),
 }
 

@@ -90,9 +90,14 @@ pub(crate) struct Server {
     shared: Arc<Shared>,
 }
 
+/// What a provider refuses in a request, in words.
+pub(crate) type Refuses = fn(&Value) -> Option<String>;
+
 #[derive(Default)]
 struct Shared {
     answers: Mutex<VecDeque<Answer>>,
+    /// Asked about each request; one that is refused is answered with status 400 and uses up no answer.
+    refuses: Option<Refuses>,
     requests: Mutex<Vec<Request>>,
     connections: Mutex<usize>,
     /// Told when an answer is out, and when a client closed a connection that was held.
@@ -103,9 +108,15 @@ struct Shared {
 impl Server {
     /// Listens, and gives these answers in order; a request beyond them is not answered.
     pub(crate) async fn start(answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::start_refusing(answers, None).await
+    }
+
+    /// The same for a provider that refuses some requests.
+    pub(crate) async fn start_refusing(answers: impl IntoIterator<Item = Answer>, refuses: Option<Refuses>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let shared = Arc::new(Shared { answers: Mutex::new(answers.into_iter().collect()), ..Shared::default() });
+        let shared =
+            Arc::new(Shared { answers: Mutex::new(answers.into_iter().collect()), refuses, ..Shared::default() });
         let accepting = shared.clone();
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
@@ -140,8 +151,12 @@ impl Server {
 async fn serve(mut socket: TcpStream, shared: Arc<Shared>) {
     socket.set_nodelay(true).unwrap();
     while let Some(request) = read_request(&mut socket).await {
+        let refused = shared.refuses.and_then(|refuses| refuses(&request.body));
         shared.requests.lock().unwrap().push(request);
-        let answer = shared.answers.lock().unwrap().pop_front();
+        let answer = match refused {
+            Some(why) => Some(Answer::refusal(400, "", &serde_json::json!({"error": {"message": why}}).to_string())),
+            None => shared.answers.lock().unwrap().pop_front(),
+        };
         let Answer { bytes, mode } = answer.unwrap_or(Answer { bytes: Vec::new(), mode: Mode::Hold });
         let pieces = if mode == Mode::Bytes { bytes.chunks(1) } else { bytes.chunks(bytes.len().max(1)) };
         for piece in pieces {

@@ -14,7 +14,12 @@ use crate::format::{HookAnswer, HookPower, HookScript, HookWord, MockThen, OnErr
 /// All hooks of a run: the recorder first, then those of the script in their order.
 pub(crate) fn hooks(world: &Arc<World>) -> Hooks {
     let scripted = world.script.hooks.iter().enumerate();
-    scripted.fold(recorder(world), |hooks, (index, script)| hooks.and(scripted_hook(world, index, script)))
+    scripted.fold(recorder(world), |hooks, (index, script)| {
+        hooks.and(match &world.outside {
+            Some(outside) => outside.register(index, script),
+            None => scripted_hook(world, index, script),
+        })
+    })
 }
 
 /// Hears everything and has no say. Of calls it hears as a control that allows, so that it is asked
@@ -176,7 +181,7 @@ async fn mock(world: Arc<World>, index: usize, event: MockableToolCall) -> Resul
 }
 
 /// Takes the next answer; the last one repeats.
-async fn next_word(world: &World, index: usize) -> HookWord {
+pub(super) async fn next_word(world: &World, index: usize) -> HookWord {
     world.while_alive().await;
     let answers = &world.script.hooks[index].answers;
     let cursor = {

@@ -53,7 +53,7 @@ pub(crate) async fn live_through(world: &Arc<World>, files: Option<&Path>) -> En
 
 /// One life, on an executor of its own. Dropping the executor drops everything that still runs.
 fn live(world: &Arc<World>, files: Option<&Path>, life: usize) -> LifeEnd {
-    let executor = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+    let executor = match executor(world) {
         Ok(executor) => executor,
         Err(error) => return LifeEnd::Final(End::Failed(format!("no executor: {error}"))),
     };
@@ -64,6 +64,15 @@ fn live(world: &Arc<World>, files: Option<&Path>, life: usize) -> LifeEnd {
     // The next life must find everything free.
     process.kill();
     end
+}
+
+/// What is outside is reached by sockets and processes; without it only time is needed.
+fn executor(world: &World) -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    if world.outside.is_some() {
+        builder.enable_all();
+    }
+    builder.enable_time().build()
 }
 
 async fn main(world: &Arc<World>, process: &MemoryStore, files: Option<&Path>, life: usize) -> LifeEnd {
@@ -153,7 +162,8 @@ async fn stuck(world: &World) -> String {
         let now = (world.story().activity, world.clock.elapsed_ms());
         quiet = if now == (before, world.clock.elapsed_ms()) { quiet + 1 } else { 0 };
         before = now.0;
-        let waits_for_time = world.waits_for_time() || !world.script.real_tools.is_empty();
+        let is_real = !world.script.real_tools.is_empty() || world.outside.is_some();
+        let waits_for_time = world.waits_for_time() || is_real;
         if quiet >= TICKS_QUIET_MAX && !waits_for_time {
             return "nothing runs, nothing waits for a time to come, and the run has neither ended nor parked: \
                     something scripted hangs without a limit"

@@ -7,6 +7,7 @@ mod clock;
 mod hooks;
 mod life;
 mod model;
+mod outside;
 mod people;
 mod planner;
 mod probe;
@@ -16,6 +17,7 @@ mod tool;
 mod world;
 
 pub(crate) use life::{End, live_through};
+pub use outside::{Outside, OutsideAnswer};
 pub(crate) use people::OPERATIONS_MAX;
 pub(crate) use seen::{Answered, Seen};
 pub(crate) use world::{Fired, Heard, Story, World};

@@ -30,7 +30,9 @@ pub(crate) fn runtime(world: &Arc<World>, process: &MemoryStore, files: Option<&
             (RealTool::Fs, None) => {}
         }
     }
+    let carriers = world.outside.as_ref().map(|outside| outside.carriers(world)).unwrap_or_default();
     Runtime::builder()
+        .carriers(carriers)
         .model(ScriptedModel(Arc::clone(world)))
         .tools(tools)
         .store(Arc::new(process.clone()))

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::clock::SkewedClock;
+use super::outside::Outside;
 use super::seen::{Answered, Seen};
 use crate::format::{HumanStep, Script, ToolAnswerScript, Turn};
 
@@ -19,6 +20,8 @@ use crate::format::{HumanStep, Script, ToolAnswerScript, Turn};
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) script: Arc<Script>,
+    /// How hooks are reached, if not by calls.
+    pub(crate) outside: Option<Outside>,
     pub(crate) clock: SkewedClock,
     /// The store as an onlooker sees it, who outlives every process.
     pub(crate) store: MemoryStore,
@@ -83,7 +86,7 @@ pub(crate) struct Heard {
 }
 
 impl World {
-    pub(crate) fn new(script: Arc<Script>) -> Arc<Self> {
+    pub(crate) fn new(script: Arc<Script>, outside: Option<Outside>) -> Arc<Self> {
         let story = Story {
             turns: std::iter::once((script.agent.name.clone(), repeated(&script.turns)))
                 .chain(script.turns_of.iter().map(|(agent, turns)| (agent.clone(), repeated(turns))))
@@ -104,6 +107,7 @@ impl World {
         };
         Arc::new(Self {
             script,
+            outside,
             clock: SkewedClock::new(),
             store: MemoryStore::new(),
             news: Notify::new(),

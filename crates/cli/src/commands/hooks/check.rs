@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jackline_hooks::{
     AfterVerdict, BeforeToolCallEvent, BeforeVerdict, Carriers, Delivery, DispatchMode, HookClock, HookDispatcher,
-    HookKind, HookPorts, Hooks, ProcessEnvironment, Receipt, Rounds, Sample,
+    HookKind, HookPorts, Hooks, ProcessEnvironment, Receipt, Rounds, Sample, UserDirectory,
 };
 use jackline_model::{ExitCode, RawOutput};
 use serde_json::json;
@@ -21,15 +21,16 @@ use crate::run::block_on;
 
 /// Sends every hook an event of its type, one after the other.
 pub(super) fn check(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
-    let agent = host::read(&args.agent)?;
+    let agent = host::read_or_builtin(args.agent.as_deref())?;
     let sample = Sample::new(OPERATION, agent.name.as_str(), "local");
     let rows = rows(&agent)?;
     // What nobody waits for in a run is waited for here.
     let carriers = Carriers { spawn: None, ..host::carriers()? };
     let mut out = Out::default();
     let mut worst = ExitCode::Done;
+    let directory: Arc<dyn UserDirectory> = Arc::new(host::users(&agent)?);
     for row in &rows {
-        let (receipt, meaning) = block_on(ask(row, &sample, &carriers))?;
+        let (receipt, meaning) = block_on(ask(row, &sample, &carriers, &directory))?;
         if receipt.as_ref().is_none_or(|receipt| receipt.answer.is_failure()) {
             worst = ExitCode::Failed;
         }
@@ -55,10 +56,16 @@ pub(super) fn check(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
 }
 
 /// Asks one hook alone. What it answered, and what that would have meant in a run.
-async fn ask(row: &Row, sample: &Sample, carriers: &Carriers) -> Result<(Option<Receipt>, String), Problem> {
+async fn ask(
+    row: &Row,
+    sample: &Sample,
+    carriers: &Carriers,
+    directory: &Arc<dyn UserDirectory>,
+) -> Result<(Option<Receipt>, String), Problem> {
     let ports = HookPorts {
         carriers: carriers.clone(),
         mode: DispatchMode::Local,
+        directory: Arc::clone(directory),
         environment: row.stored.is_none().then(|| Arc::new(ProcessEnvironment) as _),
         ..HookPorts::new(Arc::new(Wall(Instant::now())))
     };
@@ -103,7 +110,8 @@ async fn ask(row: &Row, sample: &Sample, carriers: &Carriers) -> Result<(Option<
     Ok((receipt, meaning))
 }
 
-fn refused(what: &str, reason: Option<&str>) -> String {
+/// Words for a denial.
+pub(super) fn refused(what: &str, reason: Option<&str>) -> String {
     match reason {
         Some(reason) => format!("{what} would be denied: {reason}"),
         None => format!("{what} would be denied"),
@@ -112,7 +120,7 @@ fn refused(what: &str, reason: Option<&str>) -> String {
 
 /// The wall clock.
 #[derive(Debug)]
-struct Wall(Instant);
+pub(super) struct Wall(pub(super) Instant);
 
 impl HookClock for Wall {
     fn now(&self) -> Duration {

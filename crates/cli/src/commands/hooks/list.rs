@@ -87,7 +87,7 @@ pub(super) fn rows(agent: &Agent) -> Result<Vec<Row>, Problem> {
 }
 
 pub(super) fn list(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
-    let agent = host::read(&args.agent)?;
+    let agent = host::read_or_builtin(args.agent.as_deref())?;
     let rows = rows(&agent)?;
     let mut out = Out::default();
     for row in &rows {

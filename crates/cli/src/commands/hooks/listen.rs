@@ -14,6 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use jackline_model::ExitCode;
 use regex::Regex;
 use serde_json::{Value, json};
+use standardwebhooks::Webhook;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -28,6 +29,7 @@ struct Rule {
     matching: Option<Regex>,
     status: Option<StatusCode>,
     delay: Duration,
+    verifier: Option<Webhook>,
 }
 
 /// Receives webhooks until it is interrupted.
@@ -82,6 +84,7 @@ impl Rule {
             matching,
             status: status.map_err(|error| Problem::usage(format!("--status: {error}")))?,
             delay: Duration::from_millis(args.delay),
+            verifier: args.secret_env.as_deref().map(verifier).transpose()?,
         })
     }
 
@@ -91,11 +94,19 @@ impl Rule {
         }
         let path = request.uri().path().to_owned();
         let delivery = request.headers().get("webhook-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let headers = request.headers().clone();
         let reading = tokio::time::timeout(BODY_TIMEOUT, Limited::new(request.into_body(), BODY_BYTES_MAX).collect());
         let Ok(Ok(body)) = reading.await else {
             return reply(StatusCode::PAYLOAD_TOO_LARGE, &json!({"error": "the body is too long or too slow"}));
         };
-        let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        let body = body.to_bytes();
+        if let Some(verifier) = &self.verifier
+            && verifier.verify(&body, &headers).is_err()
+        {
+            print(&json!({"path": path, "signature": "wrong"}));
+            return reply(StatusCode::UNAUTHORIZED, &json!({"error": "the signature is missing, old or wrong"}));
+        }
+        let text = String::from_utf8_lossy(&body).into_owned();
         let payload = serde_json::from_str::<Value>(&text).unwrap_or(Value::String(text.clone()));
         let answer = self.decide(&text);
         print(&json!({"path": path, "delivery": delivery, "payload": payload, "answer": answer}));
@@ -125,6 +136,13 @@ fn reply(status: StatusCode, body: &Value) -> Response<Full<Bytes>> {
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
     response
+}
+
+/// Knows the signatures that a secret makes. The secret is never shown.
+fn verifier(name: &str) -> Result<Webhook, Problem> {
+    let secret = std::env::var(name).map_err(|_| Problem::usage(format!("--secret-env: `{name}` is not set")))?;
+    let problem = || Problem::usage(format!("--secret-env: the secret in `{name}` is not base64"));
+    Webhook::new(&secret).map_err(|_| problem().hint("It is what the sender has: whsec_ and base64, or base64."))
 }
 
 /// Prints a line at once; whoever reads it may have gone.

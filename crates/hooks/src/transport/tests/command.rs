@@ -177,6 +177,25 @@ async fn a_mock_is_held_until_all_controls_have_answered() {
 }
 
 #[tokio::test]
+async fn handlers_before_a_command_that_mocks_come_before_its_mock() {
+    let command = || asked(r#"echo '{"mock":{"content":"theirs","success":true}}'"#, json!({}));
+    let native = || std::future::ready(MockAnswer::Mock(ToolRunResult::ok("ours")));
+    let earlier = Hooks::new().observe_before_tool_call("hears", |_| async {});
+    let (ruling, delivery) = ruled(earlier.command("mocks", HookKind::BeforeToolCall, command())).await;
+    let BeforeVerdict::Mock(raw) = ruling.verdict() else { panic!("it is mocked") };
+    assert_eq!(raw.as_result().content, "theirs");
+    let asked: Vec<_> = delivery.receipts.iter().map(|receipt| (receipt.hook.as_str(), receipt.answer)).collect();
+    assert_eq!(asked, [("mocks", AnswerClass::Mock), ("hears", AnswerClass::Ok)]);
+
+    let earlier = Hooks::new().mock_before_tool_call("first", move |_| native());
+    let (ruling, delivery) = ruled(earlier.command("mocks", HookKind::BeforeToolCall, command())).await;
+    let BeforeVerdict::Mock(raw) = ruling.verdict() else { panic!("it is mocked") };
+    assert_eq!((raw.as_result().content.as_str(), ruling.by().unwrap().hook.as_str()), ("ours", "first"));
+    let decided: Vec<_> = delivery.receipts.iter().map(|receipt| receipt.decided_by).collect();
+    assert_eq!(decided, [None, Some(RulingCause::Policy)]);
+}
+
+#[tokio::test]
 async fn an_observer_is_told_and_what_it_prints_decides_nothing() {
     for way in WAYS {
         let place = Place::new(&format!("observer-{:?}-{}", way.mode, way.is_cold));

@@ -20,9 +20,10 @@ fn controlling(server: &Server, events: &str) -> Vars {
 async fn k06_k14_they_apply_to_every_operation_and_are_never_stored() {
     let server = Server::always(Reply::ok(""));
     let vars = declared(&server, "afterStep,onComplete,onError");
-    for mode in [DispatchMode::Local, DispatchMode::Queue] {
-        let dispatcher = dispatcher(mode, &vars);
-        for _ in 0..2 {
+    for way in WAYS {
+        let dispatcher = dispatcher(way.mode, &vars);
+        // Another process registers nothing, and they are there all the same.
+        for _ in 0..if way.is_cold { 0 } else { 2 } {
             dispatcher.register(&"op_1".into(), Hooks::new()).unwrap();
         }
         assert!(!dispatcher.has_hooks(&"op_1".into()));
@@ -36,7 +37,7 @@ async fn k06_k14_they_apply_to_every_operation_and_are_never_stored() {
             }
         }
     }
-    assert_eq!(server.seen().len(), 12);
+    assert_eq!(server.seen().len(), 24);
 }
 
 #[tokio::test]
@@ -108,7 +109,9 @@ async fn k10_k11_changes_take_effect_at_once() {
         let dispatcher = dispatcher(way.mode, &vars);
         let own = Hooks::new().webhook("own", HookKind::OnError, WebhookConfig::new(old.url("/own")));
         dispatcher.register(&"op_1".into(), own).unwrap();
-        let handle = dispatcher.handle(&Rounds::of("op_1"));
+        let stored = dispatcher.serialized(&"op_1".into()).unwrap();
+        let rounds = Rounds::of("op_1");
+        let handle = dispatcher.handle(&if way.is_cold { rounds.with_stored("op_1", stored) } else { rounds });
         let can = |kind| dispatcher.can_deliver(&"op_1".into(), kind);
         fire(&handle, HookKind::AfterStep).await;
         assert!(can(HookKind::AfterStep) && can(HookKind::OnError));
@@ -143,12 +146,15 @@ async fn k12_by_default_they_cannot_deny_and_evaluating_sends_nothing() {
 
 #[tokio::test]
 async fn k13_a_local_mock_works_next_to_a_control_of_the_environment() {
-    let server = Server::always(Reply::allow());
-    let hooks =
-        Hooks::new().mock_before_tool_call("m", |_| std::future::ready(MockAnswer::Mock(ToolRunResult::ok("x"))));
-    let (ruling, _) = before(&local(&controlling(&server, "beforeToolCall"), hooks)).await;
-    assert!(matches!(ruling.verdict(), BeforeVerdict::Mock(_)));
-    assert_eq!(server.seen().len(), 1);
+    for way in WAYS {
+        let server = Server::always(Reply::allow());
+        let hooks =
+            Hooks::new().mock_before_tool_call("m", |_| std::future::ready(MockAnswer::Mock(ToolRunResult::ok("x"))));
+        let (ruling, _) = before(&handle(way, &controlling(&server, "beforeToolCall"), hooks)).await;
+        let is_live = way.mode == DispatchMode::Local && !way.is_cold;
+        assert_eq!(matches!(ruling.verdict(), BeforeVerdict::Mock(_)), is_live, "{way:?}");
+        assert_eq!(server.seen().len(), 1, "{way:?}");
+    }
 }
 
 #[tokio::test]

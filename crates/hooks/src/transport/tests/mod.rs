@@ -10,10 +10,13 @@ mod environment;
 mod network;
 mod payload;
 mod qstash;
+mod receivers;
 mod registration;
+mod relay;
 mod secrets;
 mod server;
 mod transport;
+mod ways;
 
 use std::collections::BTreeMap;
 use std::fmt;

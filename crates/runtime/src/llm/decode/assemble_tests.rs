@@ -215,6 +215,20 @@ proptest! {
     }
 
     #[test]
+    fn no_whole_body_makes_the_decoder_panic_or_answer_with_nothing(
+        text in "(\\{\"(choices|error|usage|message|content|tool_calls)\":){0,5}[\\[\\]{}\"a:,0-9-]{0,30}\\}{0,5}",
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        for body in [text.as_str(), &String::from_utf8_lossy(&bytes)] {
+            let mut assembler = Assembler::default();
+            assembler.handle_body(body, &mut Heard::default());
+            if let Ok(reply) = assembler.into_reply(AnswerEnd::Complete) {
+                prop_assert!(!reply.content.text().is_empty() || !reply.calls.is_empty(), "{body} is no answer");
+            }
+        }
+    }
+
+    #[test]
     fn no_json_makes_the_decoder_panic(text in "(\\{\"(choices|error|usage|delta)\":){0,4}[\\[\\]{}\"a:,0-9-]{0,30}\\}{0,4}") {
         let _ = read(format!("data: {text}\n\ndata: [DONE]\n\n").as_bytes(), &[]);
     }

@@ -1,0 +1,184 @@
+//! `jackline hooks fire`, and a receiver that checks signatures.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::cli::home::{Home, Ran, Running, json_lines, ran};
+
+const POLICY: &str = r#"#!/bin/sh
+read -r event
+case "$event" in
+  *secret*) echo '{"decision":"deny","reason":"secrets stay here"}' ;;
+  *broken*) exit 3 ;;
+  *mock*) echo '{"mock":{"content":"made up","success":true}}' ;;
+  *) echo '{"decision":"allow"}' ;;
+esac
+"#;
+
+const HOOKS: &str = "[[hook]]\nid = 'policy'\ntype = 'beforeToolCall'\nmatcher = '^fs/'\n\
+    command = { command = ['./policy.sh'], responseHandling = 'toolCall', onError = 'block' }\n\
+    [[hook]]\nid = 'second'\ntype = 'beforeToolCall'\n\
+    command = { command = ['./policy.sh'], responseHandling = 'toolCall' }\n\
+    [[hook]]\nid = 'result'\ntype = 'afterToolCall'\n\
+    command = { command = ['./policy.sh'], responseHandling = 'toolCall' }\n\
+    [[hook]]\nid = 'told'\ntype = 'afterToolCall'\ncommand = ['./keep.sh']\n\
+    [[hook]]\nid = 'told'\ntype = 'onComplete'\ncommand = ['./keep.sh']\n";
+
+fn home(hooks: &str) -> Home {
+    let home = Home::with_agent(&format!("[users]\nann = 'ann@example.test'\n{hooks}"), "turns: []\n");
+    for (name, script) in [("policy.sh", POLICY), ("keep.sh", "#!/bin/sh\n/bin/cat > kept.json\n")] {
+        home.write(name, script);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(home.path().join(name), mode).unwrap();
+    }
+    home
+}
+
+/// Fires an event with this data, and gives the receipts, the verdict and the exit code.
+fn fire(home: &Home, kind: &str, data: &str) -> (Vec<String>, Value, Option<i32>) {
+    let mut command = home.command(&["hooks", "fire", kind, "agent.toml", "--data", "-", "--json"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(data.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let mut lines = json_lines(&String::from_utf8(output.stdout).unwrap());
+    let verdict = lines.pop_if(|line| line["type"] == "verdict").unwrap_or_default();
+    let receipt = |line: &Value| format!("{} {} {}", line["id"], line["answer"], line["decidedBy"]).replace('"', "");
+    (lines.iter().map(receipt).collect(), verdict, output.status.code())
+}
+
+#[test]
+fn fire_asks_the_hooks_in_order_until_one_decides() {
+    let home = home(HOOKS);
+    let (receipts, verdict, code) = fire(&home, "beforeToolCall", r#"{"identifier": "fs", "apiName": "read"}"#);
+    assert_eq!(receipts, ["policy allow null", "second allow null"]);
+    assert_eq!((verdict["verdict"].as_str(), verdict["by"].as_str(), code), (Some("proceed"), None, Some(0)));
+
+    let secret = r#"{"identifier": "fs", "apiName": "read", "args": {"path": "secret.txt"}}"#;
+    let (receipts, verdict, code) = fire(&home, "beforeToolCall", secret);
+    assert_eq!(receipts, ["policy deny policy"], "nobody is asked after a denial");
+    assert_eq!(verdict["meaning"], "the call would be denied: secrets stay here");
+    assert_eq!((verdict["by"].as_str(), code), (Some("policy"), Some(0)));
+
+    // A matcher keeps out of it whoever is about other tools; a failure that does not block lets the call go on.
+    let (receipts, verdict, code) = fire(&home, "beforeToolCall", r#"{"identifier": "web", "args": {"q": "broken"}}"#);
+    assert_eq!(receipts, ["second error null"]);
+    assert_eq!((verdict["verdict"].as_str(), code), (Some("proceed"), Some(1)));
+
+    let (receipts, verdict, code) = fire(&home, "beforeToolCall", r#"{"identifier": "fs", "args": {"q": "broken"}}"#);
+    assert_eq!(receipts, ["policy error failure"]);
+    assert_eq!(verdict["meaning"], "the call would be denied: hook_control_error");
+    assert_eq!(code, Some(1));
+
+    let (_, verdict, _) = fire(&home, "beforeToolCall", r#"{"identifier": "fs", "args": {"q": "mock"}}"#);
+    assert_eq!((verdict["verdict"].as_str(), verdict["by"].as_str()), (Some("mock"), Some("policy")));
+}
+
+#[test]
+fn fire_tells_only_what_the_judges_of_a_result_let_through() {
+    let home = home(HOOKS);
+    let data =
+        r#"{"result": {"content": "the secret", "success": true}, "topicId": "t1", "userId": "ann", "hookId": "x"}"#;
+    let (receipts, verdict, code) = fire(&home, "afterToolCall", data);
+    assert_eq!(receipts, ["result deny policy", "told ok null"]);
+    assert_eq!((verdict["verdict"].as_str(), code), (Some("deny"), Some(0)));
+    let told: Value = serde_json::from_str(&home.read("kept.json")).unwrap();
+    assert_eq!(told["result"]["content"], "secrets stay here");
+    // Fields that are given are sent; the sender's own stay the sender's.
+    assert_eq!((told["topicId"].as_str(), told["hookId"].as_str()), (Some("t1"), Some("told")));
+    assert_eq!(told["userEmail"], "ann@example.test");
+
+    let (receipts, verdict, _) = fire(&home, "onComplete", r#"{"reason": "max_steps"}"#);
+    assert_eq!((receipts, verdict), (vec!["told ok null".to_owned()], Value::Null));
+    let told: Value = serde_json::from_str(&home.read("kept.json")).unwrap();
+    assert_eq!((told["reason"].as_str(), told["hookType"].as_str()), (Some("max_steps"), Some("onComplete")));
+}
+
+#[test]
+fn fire_names_what_is_wrong_with_its_arguments() {
+    let home = home(HOOKS);
+    home.write("list.json", "[1]");
+    home.write("result.json", r#"{"result": "text"}"#);
+    for (words, expected) in [
+        (["hooks", "fire", "beforeTool", "agent.toml"].as_slice(), "did you mean `beforeToolCall`?"),
+        (&["hooks", "fire", "onError", "agent.toml", "--data", "list.json"], "list.json is no JSON object"),
+        (&["hooks", "fire", "onError", "agent.toml", "--data", "nosuch.json"], "cannot read `nosuch.json`"),
+        (&["hooks", "fire", "afterToolCall", "agent.toml", "--data", "result.json"], "is no result of a tool"),
+        (&["hooks", "fire", "onError", "nosuch.toml"], "cannot read `nosuch.toml`"),
+    ] {
+        let Ran { code, out, err } = home.run(words);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{words:?}");
+        assert!(err.contains(expected), "{words:?}: {err}");
+    }
+    let nobody = home.run(&["hooks", "fire", "onError", "agent.toml"]);
+    assert_eq!((nobody.code, nobody.out.as_str()), (Some(0), "No hook of `agent` is about this onError.\n"));
+}
+
+#[test]
+fn without_an_agent_the_hooks_of_the_environment_are_tried() {
+    let home = home("");
+    let (_receiver, url) = listen(&home, &["--deny", "not in this house"], None);
+    let environment = |words: &[&str]| {
+        let mut command = home.command(words);
+        command.env("AGENT_HOOK_WEBHOOK_URL", &url).env("AGENT_HOOK_WEBHOOK_TOKEN", "tok-1234567890");
+        command.env("AGENT_HOOK_WEBHOOK_EVENTS", "beforeToolCall,onComplete");
+        command.env("AGENT_HOOK_WEBHOOK_RESPONSE_HANDLING", "toolCall");
+        ran(&mut command)
+    };
+    let fired = environment(&["hooks", "fire", "beforeToolCall"]);
+    assert_eq!(fired.code, Some(0), "{}", fired.err);
+    assert!(fired.out.contains("the call would be denied: not in this house"), "{}", fired.out);
+    let checked = environment(&["hooks", "check"]);
+    assert_eq!((checked.code, checked.out.lines().count()), (Some(0), 2), "{}", checked.out);
+    let listed = environment(&["hooks", "list", "--json"]);
+    let lines = json_lines(&listed.out);
+    assert_eq!((lines[1]["source"].as_str(), lines[1]["power"].as_str()), (Some("environment"), Some("decides")));
+    assert!(!listed.out.contains("tok-1234567890"));
+}
+
+#[test]
+fn a_receiver_takes_only_what_is_signed_with_its_secret() {
+    const SECRET: &str = "whsec_c2lnbmluZy1zZWNyZXQtb2YtYS10ZXN0";
+    let home = home("");
+    let (mut receiver, url) = listen(&home, &["--secret-env", "SIGNING"], Some(("SIGNING", SECRET)));
+    home.write(
+        "agent.toml",
+        format!(
+            "name = 'agent'\nscript = 'script.yaml'\n[[hook]]\nid = 'signed'\ntype = 'onComplete'\n\
+             webhook = {{ url = '{url}/signed', signingSecretEnv = 'SIGNING' }}\n\
+             [[hook]]\nid = 'plain'\ntype = 'onComplete'\nwebhook = {{ url = '{url}/plain' }}\n"
+        ),
+    );
+    let answers = |secret: &str| {
+        let checked = ran(home.command(&["hooks", "check", "agent.toml", "--json"]).env("SIGNING", secret));
+        let lines = json_lines(&checked.out);
+        lines.iter().map(|line| format!("{} {}", line["answer"], line["fault"])).collect::<Vec<_>>()
+    };
+    assert_eq!(answers(SECRET), ["\"ok\" null", "\"error\" \"http_error\""]);
+    let line: Value = serde_json::from_str(&receiver.until("/signed")).unwrap();
+    assert_eq!(line["payload"]["hookId"], "signed");
+    let line: Value = serde_json::from_str(&receiver.until("/plain")).unwrap();
+    assert_eq!((line["signature"].as_str(), line.get("payload")), (Some("wrong"), None));
+    let other = "whsec_YW5vdGhlci1zZWNyZXQtb2YtYS10ZXN0";
+    assert_eq!(answers(other)[0], "\"error\" \"http_error\"");
+    receiver.signal("INT");
+    assert!(receiver.end().0.success());
+
+    let unset = home.run(&["hooks", "listen", "--secret-env", "SIGNING"]);
+    assert_eq!(unset.code, Some(2));
+    assert!(unset.err.contains("`SIGNING` is not set"), "{}", unset.err);
+    let wrong = ran(home.command(&["hooks", "listen", "--secret-env", "SIGNING"]).env("SIGNING", "s3cret!"));
+    assert_eq!(wrong.code, Some(2));
+    assert!(!wrong.err.contains("s3cret!"), "{}", wrong.err);
+}
+
+/// A receiver, and where it listens.
+fn listen(home: &Home, words: &[&str], variable: Option<(&str, &str)>) -> (Running, String) {
+    let mut command = home.command(&["hooks", "listen"]);
+    command.args(words).envs(variable).stderr(Stdio::piped());
+    let mut receiver = Running::of(&mut command);
+    let line = receiver.until_error("listening on ");
+    let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
+    (receiver, url)
+}
