@@ -94,3 +94,12 @@ async fn a_failure_that_decides_is_told_from_a_policy() {
 async fn without_hooks_no_receipt_is_written() {
     assert_eq!(heard(Hooks::new()).await, Vec::<Value>::new());
 }
+
+#[tokio::test]
+async fn handlers_that_change_nothing_leave_no_receipt() {
+    let hooks = Hooks::new()
+        .observe_all("observer", |_| ready(()))
+        .control_before_tool_call("before", |_| ready(Decision::Allow))
+        .control_after_tool_call("after", |_| ready(Decision::Allow));
+    assert_eq!(heard(hooks).await, Vec::<Value>::new());
+}

@@ -1,17 +1,30 @@
 //! Receipts: what hooks were asked and answered, on their way to readers and into the store.
 
-use jackline_hooks::{Delivery, Event, HookKind, RulingCause};
+use jackline_hooks::{AnswerClass, CarrierKind, Delivery, Event, HookKind, Receipt, RulingCause};
 use jackline_model::ToolCallId;
 use serde_json::json;
 
 use super::stream::HookReceipt;
 use crate::journal::Heard;
 
-/// The receipts of a firing in the form in which they are stored; nothing if no hook was asked.
+/// The receipts of a firing in the form in which they are stored; nothing if none is worth it.
+///
+/// A handler in this process that was heard and changed nothing leaves none: a run with a handler for every event
+/// would store more about them than about its own messages.
 pub(crate) fn heard(call: Option<ToolCallId>, step: u32, delivery: &Delivery) -> Option<Heard> {
-    let kind: HookKind = delivery.receipts.first()?.kind;
-    let text = json!({"step": step, "type": kind, "asked": receipts(delivery)}).to_string();
+    let kept = delivery.receipts.iter().filter(|receipt| is_kept(receipt));
+    let asked: Vec<HookReceipt> = kept.map(shown).collect();
+    let kind: HookKind = delivery.receipts.first().filter(|_| !asked.is_empty())?.kind;
+    let text = json!({"step": step, "type": kind, "asked": asked}).to_string();
     Some(Heard { call, text })
+}
+
+/// Whether the hook is outside the process, decided, or failed.
+fn is_kept(receipt: &Receipt) -> bool {
+    receipt.carrier != CarrierKind::Native
+        || receipt.decided_by.is_some()
+        || receipt.answer == AnswerClass::Mock
+        || receipt.answer.is_failure()
 }
 
 /// The call that an event is about.
@@ -27,7 +40,11 @@ pub(crate) fn call_of(event: &Event) -> Option<ToolCallId> {
 
 /// The receipts of a firing, as readers and the store get them.
 pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
-    let shown = |receipt: &jackline_hooks::Receipt| HookReceipt {
+    delivery.receipts.iter().map(shown).collect()
+}
+
+fn shown(receipt: &Receipt) -> HookReceipt {
+    HookReceipt {
         id: receipt.hook.to_string(),
         carrier: receipt.carrier.as_str().into(),
         answer: receipt.answer.as_str().into(),
@@ -37,6 +54,5 @@ pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
             RulingCause::Failure => "failure".into(),
         }),
         micros: u64::try_from(receipt.latency.as_micros()).unwrap_or(u64::MAX),
-    };
-    delivery.receipts.iter().map(shown).collect()
+    }
 }
