@@ -215,7 +215,7 @@ impl<S> Hooks<S> {
 
     /// Tells a program of one event, or asks it about tool calls: see [`CommandConfig`].
     ///
-    /// Its stored form holds no secret.
+    /// Its stored form names variables and holds no value of one; arguments are stored as they stand.
     pub fn command(self, id: impl Into<HookId>, kind: HookKind, config: CommandConfig) -> Hooks<Remote> {
         self.add(Entry::command(id.into(), kind, config))
     }

@@ -1,6 +1,7 @@
 //! Hooks as they are stored: `{id, type, matcher?, webhook}` or `{id, type, matcher?, command}`.
 //!
-//! Handlers are not stored, and secrets are not either: headers keep their templates.
+//! Handlers are not stored, and values of variables are not either: headers keep their templates. What is spelled out
+//! in a header, a URL or an argument is stored as it stands.
 
 use std::str::FromStr;
 

@@ -8,7 +8,7 @@ use super::config::AgentConfig;
 
 impl AgentConfig {
     /// The configuration as JSON: keys sorted, defaults filled in, no blanks. Two files that mean
-    /// the same have the same text. It names variables that hold secrets, and no secret.
+    /// the same have the same text. It names variables that hold secrets, and no value of one.
     pub fn canonical_json(&self) -> String {
         let value = serde_json::to_value(self).expect("every key of the configuration is text, every number is finite");
         canonical_json(value)

@@ -1,6 +1,7 @@
 //! Webhook deliveries that a store keeps until they succeed.
 
-/// A delivery, as it is written with the transition that caused it. It holds no secret: headers are templates.
+/// A delivery, as it is written with the transition that caused it. Headers are
+/// templates, so it holds no value of a variable; what a hook spells out in a header or a URL it holds as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewDelivery {
     /// Its id, the same however often the firing is repeated: a second one with it is ignored.

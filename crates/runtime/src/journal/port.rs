@@ -141,7 +141,8 @@ pub struct NewOperation {
     pub user: UserId,
     /// The ids of its controls and mocks: a resume must bring them again.
     pub required_hooks: Vec<String>,
-    /// Its webhooks and commands, each in its stored form: a resume in any process finds them. They hold no secret.
+    /// Its webhooks and commands, each in its stored form: a resume in any process finds them. They hold
+    /// no value of a variable, but what a hook spells out in a header or a URL.
     pub caller_hooks: Vec<String>,
     /// The first messages: the agent's instructions and the prompt.
     pub messages: Vec<PlacedMessage>,
