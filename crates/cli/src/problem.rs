@@ -26,6 +26,11 @@ impl Problem {
         Self { exit: ExitCode::Failed, message: message.into(), hint: None }
     }
 
+    /// Something that a signal ended.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self { exit: ExitCode::Interrupted, message: message.into(), hint: None }
+    }
+
     /// Adds what to do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

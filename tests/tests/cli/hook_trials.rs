@@ -116,6 +116,77 @@ fn fire_names_what_is_wrong_with_its_arguments() {
 }
 
 #[test]
+fn fire_sends_the_fields_that_it_is_given_and_refuses_what_it_could_not_use() {
+    let home = home(&HOOKS.replace("type = 'onComplete'", "type = 'onCompactError'"));
+    let (receipts, _, code) = fire(&home, "onCompactError", r#"{"error": "too long", "args": [1]}"#);
+    assert_eq!((receipts, code), (vec!["told ok null".to_owned()], Some(0)));
+    let told: Value = serde_json::from_str(&home.read("kept.json")).unwrap();
+    assert_eq!((told["error"].as_str(), &told["args"]), (Some("too long"), &serde_json::json!([1])));
+
+    for (kind, data, expected) in [
+        ("beforeToolCall", r#"{"args": "secret.txt"}"#, "`args` of the data must be an object"),
+        ("beforeToolCall", r#"{"identifier": 5}"#, "`identifier` of the data must be text"),
+        ("afterToolCall", r#"{"mocked": "yes"}"#, "`mocked` of the data must be true or false"),
+        ("onToolCallError", r#"{"error": {}}"#, "`error` of the data must be text"),
+        ("onComplete", r#"{"userId": null}"#, "`userId` of the data must be text"),
+    ] {
+        home.write("data.json", data);
+        let Ran { code, out, err } = home.run(&["hooks", "fire", kind, "agent.toml", "--data", "data.json"]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{data}");
+        assert!(err.contains(expected), "{data}: {err}");
+    }
+
+    // A slip changes what a policy is asked about, and nobody would see it.
+    home.write("slip.json", r#"{"argz": {"path": "secret.txt"}, "topicId": "t1"}"#);
+    let slipped = home.run(&["hooks", "fire", "beforeToolCall", "agent.toml", "--data", "slip.json"]);
+    assert_eq!(slipped.err, "note: `argz` of the data is sent as it is; did you mean `args`?\n");
+}
+
+#[test]
+fn a_failure_says_what_to_do_about_it() {
+    let home = home("");
+    let (_receiver, url) = listen(&home, &["--status", "503"], None);
+    let hook = |id: &str, carrier: &str| format!("[[hook]]\nid = '{id}'\ntype = 'beforeToolCall'\n{carrier}\n");
+    let decides = "responseHandling = 'toolCall'";
+    let hooks = [
+        hook("ill", &format!("webhook = {{ url = '{url}', {decides} }}")),
+        hook("gone", &format!("command = {{ command = ['./nowhere.sh'], {decides} }}")),
+        hook("hasty", &format!("command = {{ command = ['/bin/sh', '-c', 'exit 3'], {decides} }}")),
+        hook("relative", "webhook = { url = '/policy' }"),
+    ];
+    home.write("agent.toml", format!("name = 'agent'\nscript = 'script.yaml'\n{}", hooks.concat()));
+    let expected = [
+        ("ill", "status 503"),
+        ("gone", "the program was not found"),
+        ("hasty", "exit code 3"),
+        ("relative", "INTERNAL_APP_URL or APP_URL"),
+    ];
+    for words in [["hooks", "check"].as_slice(), &["hooks", "fire", "beforeToolCall"]] {
+        let words: Vec<&str> = words.iter().copied().chain(["agent.toml", "--json"]).collect();
+        let asked = home.run(&words);
+        assert_eq!(asked.code, Some(1), "{words:?}: {}", asked.err);
+        let lines = json_lines(&asked.out);
+        for (id, expected) in expected {
+            let line = lines.iter().find(|line| line["id"] == id).expect("each hook has a line");
+            assert!(line["why"].as_str().is_some_and(|why| why.contains(expected)), "{words:?}: {line}");
+        }
+        let shown = home.run(&words[..words.len() - 1]);
+        assert!(expected.iter().all(|(_, why)| shown.out.contains(why)), "{words:?}: {}", shown.out);
+    }
+}
+
+#[test]
+fn a_proxy_of_another_kind_is_refused_and_not_shown() {
+    let home = home(HOOKS);
+    for words in [["hooks", "check", "agent.toml"].as_slice(), &["run", "--agent", "agent.toml", "go"]] {
+        let refused = ran(home.command(words).env("JACKLINE_WEBHOOK_PROXY", "nonsense://user:s3cret@proxy"));
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{words:?}: {}", refused.err);
+        assert!(refused.err.contains("JACKLINE_WEBHOOK_PROXY must be"), "{}", refused.err);
+        assert!(!refused.err.contains("s3cret"), "{}", refused.err);
+    }
+}
+
+#[test]
 fn without_an_agent_the_hooks_of_the_environment_are_tried() {
     let home = home("");
     let (_receiver, url) = listen(&home, &["--deny", "not in this house"], None);

@@ -41,6 +41,25 @@ fn c178_ctrl_c_during_a_tool_stops_the_run_and_its_processes() {
 }
 
 #[test]
+fn ctrl_c_while_hooks_are_tried_ends_their_programs_too() {
+    for words in [["hooks", "check", "agent.toml"].as_slice(), &["hooks", "fire", "beforeToolCall", "agent.toml"]] {
+        for signal in ["INT", "TERM"] {
+            let hook = "[[hook]]\nid = 'slow'\ntype = 'beforeToolCall'\ncommand = { command = ['/bin/sh', '-c', \
+                        'echo $$ > pids; exec /bin/sleep 60'], responseHandling = 'toolCall' }\n";
+            let home = Home::with_agent(hook, "turns: []\n");
+            let trial = home.start(words);
+            while !home.read("pids").ends_with('\n') {
+                std::thread::yield_now();
+            }
+            trial.signal(signal);
+            let (status, out) = trial.end();
+            assert_eq!((status.code(), out.as_str()), (Some(4), ""), "{words:?} {signal}");
+            wait_until_gone(home.read("pids").trim());
+        }
+    }
+}
+
+#[test]
 fn c178_ctrl_c_while_the_model_answers_stops_the_run_and_says_how_to_go_on() {
     let home = Home::with_agent("", "turns:\n  - text: late\n    delay_ms: 60000\n");
     let mut run = home.start(&["run", "agent.toml", "go", "--json"]);

@@ -6,6 +6,7 @@ mod list;
 mod listen;
 mod outbox;
 mod overlay;
+mod trial;
 
 use jackline_model::ExitCode;
 

@@ -26,8 +26,12 @@ pub(crate) fn hooks_of(agent: &Agent) -> Result<Hooks, Problem> {
 /// The way out of the process: requests and programs.
 pub(crate) fn carriers() -> Result<Carriers, Problem> {
     let http = LazyHttp::default();
-    if has_proxy() {
-        // Whether it makes sense is to be known before anything is started.
+    if let Some(proxy) = proxy() {
+        // Whether it makes sense is to be known before anything is started. A carrier takes any scheme.
+        let scheme = proxy.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        if !matches!(scheme.as_deref(), None | Some("http" | "https")) {
+            return Err(Problem::usage("webhooks cannot be sent: the proxy is no HTTP URL").hint(PROXY_HINT));
+        }
         let cannot = |fault| Problem::usage(format!("webhooks cannot be sent: {fault}")).hint(PROXY_HINT);
         http.carrier().map_err(cannot)?;
     }
@@ -46,8 +50,8 @@ struct LazyHttp(OnceLock<Result<HttpCarrier, HookFault>>);
 impl LazyHttp {
     fn carrier(&self) -> Result<&HttpCarrier, HookFault> {
         let make = || {
-            let proxy = std::env::var(PROXY).ok().filter(|proxy| !proxy.is_empty());
-            HttpCarrier::new(Arc::new(ProcessEnvironment), HttpSettings { proxy, ..HttpSettings::default() })
+            let settings = HttpSettings { proxy: proxy(), ..HttpSettings::default() };
+            HttpCarrier::new(Arc::new(ProcessEnvironment), settings)
         };
         self.0.get_or_init(make).as_ref().map_err(Clone::clone)
     }
@@ -69,8 +73,10 @@ impl WebhookCarrier for LazyHttp {
     }
 }
 
-fn has_proxy() -> bool {
-    std::env::var_os(PROXY).is_some_and(|proxy| !proxy.is_empty())
+/// The proxy, if one is set. What is no text is no URL either, and is refused as one.
+fn proxy() -> Option<String> {
+    let proxy = std::env::var_os(PROXY).filter(|proxy| !proxy.is_empty())?;
+    Some(proxy.to_string_lossy().into_owned())
 }
 
 /// The addresses that agent files list.

@@ -13,11 +13,11 @@ use jackline_model::{ExitCode, RawOutput};
 use serde_json::json;
 
 use super::list::{Row, rows};
+use super::trial::{Faults, block_on_trial};
 use crate::args::HooksOfArgs;
 use crate::host;
 use crate::problem::Problem;
 use crate::render::Out;
-use crate::run::block_on;
 
 /// Sends every hook an event of its type, one after the other.
 pub(super) fn check(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
@@ -25,34 +25,46 @@ pub(super) fn check(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
     let sample = Sample::new(OPERATION, agent.name.as_str(), "local");
     let rows = rows(&agent)?;
     // What nobody waits for in a run is waited for here.
-    let carriers = Carriers { spawn: None, ..host::carriers()? };
+    let faults = Faults::default();
+    let carriers = faults.of(Carriers { spawn: None, ..host::carriers()? });
     let mut out = Out::default();
     let mut worst = ExitCode::Done;
     let directory: Arc<dyn UserDirectory> = Arc::new(host::users(&agent)?);
-    for row in &rows {
-        let (receipt, meaning) = block_on(ask(row, &sample, &carriers, &directory))?;
-        if receipt.as_ref().is_none_or(|receipt| receipt.answer.is_failure()) {
-            worst = ExitCode::Failed;
+    block_on_trial(async {
+        for row in &rows {
+            let (receipt, meaning) = ask(row, &sample, &carriers, &directory).await?;
+            if receipt.as_ref().is_none_or(|receipt| receipt.answer.is_failure()) {
+                worst = ExitCode::Failed;
+            }
+            let why = receipt.as_ref().and_then(|receipt| faults.why(receipt));
+            print(&mut out, args.json, row, receipt.as_ref(), &meaning, why.as_deref());
         }
-        let answer = receipt.as_ref().map_or("nothing", |receipt| receipt.answer.as_str());
-        let fault = receipt.as_ref().and_then(|receipt| receipt.fault).map(|fault| fault.as_str());
-        let latency = receipt.as_ref().map_or(0, |receipt| receipt.latency.as_millis());
-        if args.json {
-            let line = json!({
-                "id": row.id, "type": row.kind, "carrier": row.carrier, "answer": answer, "fault": fault,
-                "meaning": meaning, "millis": u64::try_from(latency).unwrap_or(u64::MAX),
-            });
-            out.line(line.to_string());
-        } else {
-            let fault = fault.map(|fault| format!(" ({fault})")).unwrap_or_default();
-            out.line(format!("{}  {}  {answer}{fault} in {latency} ms: {meaning}", row.id, row.kind));
-        }
-    }
+        Ok(())
+    })?;
     if rows.is_empty() && !args.json {
         out.line(format!("The agent `{}` has no hooks.", agent.name));
     }
     out.finish()?;
     Ok(worst)
+}
+
+fn print(out: &mut Out, is_json: bool, row: &Row, receipt: Option<&Receipt>, meaning: &str, why: Option<&str>) {
+    let answer = receipt.map_or("nothing", |receipt| receipt.answer.as_str());
+    let fault = receipt.and_then(|receipt| receipt.fault).map(|fault| fault.as_str());
+    let latency = receipt.map_or(0, |receipt| receipt.latency.as_millis());
+    if is_json {
+        let line = json!({
+            "id": row.id, "type": row.kind, "carrier": row.carrier, "answer": answer, "fault": fault, "why": why,
+            "meaning": meaning, "millis": u64::try_from(latency).unwrap_or(u64::MAX),
+        });
+        out.line(line.to_string());
+        return;
+    }
+    let fault = fault.map(|fault| format!(" ({fault})")).unwrap_or_default();
+    out.line(format!("{}  {}  {answer}{fault} in {latency} ms: {meaning}", row.id, row.kind));
+    if let Some(why) = why {
+        out.line(format!("  {why}"));
+    }
 }
 
 /// Asks one hook alone. What it answered, and what that would have meant in a run.

@@ -14,11 +14,13 @@ use serde_json::{Map, Value, json};
 
 use super::check::{Wall, refused};
 use super::overlay::overlaid;
+use super::trial::{Faults, block_on_trial};
 use crate::args::FireArgs;
 use crate::host;
 use crate::problem::Problem;
 use crate::render::Out;
-use crate::run::{block_on, input_text};
+use crate::render::say;
+use crate::run::input_text;
 use crate::text::{closest, read_text};
 
 /// Fires one event at the hooks of an agent, as a run would: in order, until one decides.
@@ -29,9 +31,11 @@ pub(super) fn fire(args: &FireArgs) -> Result<ExitCode, Problem> {
     let word = |name: &str, otherwise: &str| data.get(name).and_then(Value::as_str).unwrap_or(otherwise).to_owned();
     let operation = word("operationId", OPERATION);
     let sample = Sample::new(operation.as_str(), word("agentId", &agent.name), word("userId", "local"));
+    examine(kind, &sample, &data)?;
+    let faults = Faults::default();
     let ports = HookPorts {
         // What nobody waits for in a run is waited for here.
-        carriers: overlaid(Carriers { spawn: None, ..host::carriers()? }, &data),
+        carriers: overlaid(faults.of(Carriers { spawn: None, ..host::carriers()? }), kind, &data),
         environment: Some(Arc::new(ProcessEnvironment)),
         directory: Arc::new(host::users(&agent)?),
         ..HookPorts::new(Arc::new(Wall(Instant::now())))
@@ -40,8 +44,8 @@ pub(super) fn fire(args: &FireArgs) -> Result<ExitCode, Problem> {
     let usage = |error: jackline_hooks::RegistrationError| Problem::usage(error.to_string());
     dispatcher.register(&operation.as_str().into(), host::hooks_of(&agent)?).map_err(usage)?;
     let handle = dispatcher.handle(&Rounds::of(operation.as_str()));
-    let fired = block_on(async { Fired::of(kind, &sample, &data, &handle).await })?;
-    fired.print(kind, &agent.name, args.json)
+    let fired = block_on_trial(Fired::of(kind, &sample, &data, &handle))?;
+    fired.print(kind, &agent.name, args.json, &faults)
 }
 
 /// What came of a firing.
@@ -115,10 +119,18 @@ impl Fired {
         Ok(Self { receipts: all, verdict: Some((word, meaning, by)) })
     }
 
-    fn print(&self, kind: HookKind, agent: &str, is_json: bool) -> Result<ExitCode, Problem> {
+    fn print(&self, kind: HookKind, agent: &str, is_json: bool, faults: &Faults) -> Result<ExitCode, Problem> {
         let mut out = Out::default();
         for receipt in &self.receipts {
-            out.line(if is_json { receipt_json(receipt).to_string() } else { receipt_text(receipt) });
+            let why = faults.why(receipt);
+            if is_json {
+                out.line(receipt_json(receipt, why.as_deref()).to_string());
+                continue;
+            }
+            out.line(receipt_text(receipt));
+            if let Some(why) = why {
+                out.line(format!("  {why}"));
+            }
         }
         if self.receipts.is_empty() && !is_json {
             out.line(format!("No hook of `{agent}` is about this {kind}."));
@@ -157,16 +169,41 @@ fn receipt_text(receipt: &Receipt) -> String {
     format!("{}  {}  {carrier}  {answer}{fault} in {millis} ms{decided}", receipt.hook, receipt.kind)
 }
 
-fn receipt_json(receipt: &Receipt) -> Value {
+fn receipt_json(receipt: &Receipt, why: Option<&str>) -> Value {
     let decided_by = receipt.decided_by.map(|cause| match cause {
         RulingCause::Policy => "policy",
         RulingCause::Failure => "failure",
     });
     json!({
         "type": "receipt", "id": receipt.hook, "event": receipt.kind, "carrier": receipt.carrier.as_str(),
-        "answer": receipt.answer.as_str(), "fault": receipt.fault.map(|fault| fault.as_str()), "decidedBy": decided_by,
+        "answer": receipt.answer.as_str(), "fault": receipt.fault.map(|fault| fault.as_str()), "why": why,
+        "decidedBy": decided_by,
         "millis": u64::try_from(receipt.latency.as_millis()).unwrap_or(u64::MAX),
     })
+}
+
+/// Refuses data that would not be used as it is given, and says which names are none of the event.
+fn examine(kind: HookKind, sample: &Sample, data: &Map<String, Value>) -> Result<(), Problem> {
+    for (name, value) in data {
+        let wanted = match name.as_str() {
+            "operationId" | "agentId" | "userId" if !value.is_string() => "text",
+            "identifier" | "apiName" if kind.is_tool_event() && !value.is_string() => "text",
+            "args" if kind.is_tool_event() && !value.is_object() => "an object",
+            "error" if kind == HookKind::OnToolCallError && !value.is_string() => "text",
+            "mocked" if kind == HookKind::AfterToolCall && !value.is_boolean() => "true or false",
+            _ => continue,
+        };
+        return Err(Problem::usage(format!("`{name}` of the data must be {wanted}")));
+    }
+    let event = sample.event(kind).to_json();
+    let known: Vec<&str> = event.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    for name in data.keys().filter(|name| !known.contains(&name.as_str())) {
+        // Events have fields that are not always there; only what looks like a slip is worth a word.
+        if let Some(meant) = closest(name, known.iter().copied()).filter(|meant| !data.contains_key(meant)) {
+            say(format!("note: `{name}` of the data is sent as it is; did you mean `{meant}`?"));
+        }
+    }
+    Ok(())
 }
 
 /// The call of a tool event: made up, but for what the data says about the tool.

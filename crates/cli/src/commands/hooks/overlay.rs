@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use jackline_hooks::{
-    Carriers, CommandCarrier, CommandReply, CommandRequest, ControlReply, HookFault, WebhookCarrier, WebhookRequest,
+    Carriers, CommandCarrier, CommandReply, CommandRequest, ControlReply, HookFault, HookKind, WebhookCarrier,
+    WebhookRequest,
 };
 use serde_json::{Map, Value};
 
 /// The same carriers, with these fields in each payload.
-pub(super) fn overlaid(carriers: Carriers, data: &Map<String, Value>) -> Carriers {
-    let kept = |(name, _): &(&String, &Value)| !SETTLED.contains(&name.as_str());
+pub(super) fn overlaid(carriers: Carriers, kind: HookKind, data: &Map<String, Value>) -> Carriers {
+    let kept = |(name, _): &(&String, &Value)| {
+        let is_of_the_call = kind.is_tool_event() && OF_THE_CALL.contains(&name.as_str());
+        !is_of_the_call && !OF_THE_SENDER.contains(&name.as_str())
+    };
     let fields: Map<String, Value> =
         data.iter().filter(kept).map(|(name, value)| (name.clone(), value.clone())).collect();
     let fields = Arc::new(fields);
@@ -68,6 +72,8 @@ impl CommandCarrier for Overlaid<dyn CommandCarrier> {
     }
 }
 
-/// What is part of the event before it is sent, and what nobody but the sender says.
-const SETTLED: [&str; 9] =
-    ["identifier", "apiName", "args", "result", "error", "hookId", "hookType", "userEmail", "finalState"];
+/// What is part of a tool event before it is sent.
+const OF_THE_CALL: [&str; 5] = ["identifier", "apiName", "args", "result", "error"];
+
+/// What nobody but the sender says.
+const OF_THE_SENDER: [&str; 4] = ["hookId", "hookType", "userEmail", "finalState"];
