@@ -17,7 +17,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::agent::Agent;
 use super::clock::{Clock, Hold};
-use super::operation::{Operation, Rest};
+use super::operation::Operation;
 use super::outbox::Outbox;
 use super::setup::{Parts, Setup};
 use super::spawn::{Held, spawn_held};
@@ -84,6 +84,31 @@ pub enum RunError {
         /// Which hook failed, and how.
         error: Box<DispatchError>,
     },
+    /// The run is stopped, as the report says, and a hook whose delivery must not fail was not told of it. The request
+    /// that stopped the run tells it when it is made again, and does nothing else.
+    #[error(
+        "operation `{}` is stopped all the same, but {error}; the same stop request, made again, repeats that \
+         notification and nothing else",
+        .report.operation
+    )]
+    StopNotTold {
+        /// How the run ended; that is stored.
+        report: Box<Report>,
+        /// Which hook failed, and how.
+        error: Box<DispatchError>,
+    },
+    /// A person has decided, and a hook whose delivery must not fail was not told. Nothing that was decided is done
+    /// before it is: resume the operation to tell it again.
+    #[error(
+        "{error}: it must hear what was decided before that is done. Nothing was done, and the decision stays; resume \
+         operation `{operation}` to tell it again"
+    )]
+    DecisionNotTold {
+        /// The operation.
+        operation: OperationId,
+        /// Which hook failed, and how.
+        error: Box<DispatchError>,
+    },
     /// The driver itself panicked.
     #[error("the driver of the operation panicked; resume it")]
     Panicked,
@@ -95,7 +120,9 @@ impl RunError {
         match self {
             Self::Store(error) => error.advice(),
             Self::Setup(_) | Self::MissingHooks(_) | Self::Hooks(_) => Advice::Fix,
-            Self::Panicked => Advice::Retry { after: Duration::ZERO },
+            Self::Panicked | Self::StopNotTold { .. } | Self::DecisionNotTold { .. } => {
+                Advice::Retry { after: Duration::ZERO }
+            }
             Self::Machine(_)
             | Self::Call(_)
             | Self::Journal(_)
@@ -164,6 +191,8 @@ pub(crate) enum Purpose {
     Continue,
     /// To open a new episode, if it has ended in a way that allows that.
     Resume,
+    /// To tell its stop once more, if a hook that must hear of it was not reached.
+    Retell,
 }
 
 /// An operation that this process knows.
@@ -383,7 +412,7 @@ impl Core {
     /// Stops one sub-agent. With its `ancestors` it is launched if it does not run: only running can
     /// it end.
     pub(crate) fn stop_child(&self, child: &OperationId, ancestors: Vec<OperationId>) -> Result<(), RunError> {
-        match self.store.post(child, InboxItem::Stop, self.clock.now_ms()) {
+        match self.store.post(child, InboxItem::Stop(None), self.clock.now_ms()) {
             Ok(_) if ancestors.is_empty() => self.wake(child),
             Ok(_) => self.launch(child, ancestors, Purpose::Continue, None),
             // It has ended already.
@@ -447,9 +476,9 @@ impl Core {
         let outcome = AssertUnwindSafe(drive).catch_unwind().await.unwrap_or(Err(RunError::Panicked));
         drop(permit);
         let (outcome, wake_at) = match outcome {
-            Ok(Rest { report, wake_at, critical: None }) => (Ok(report), wake_at),
-            Ok(Rest { report, wake_at, critical: Some(error) }) => {
-                (Err(RunError::CriticalHook { report: Box::new(report), error }), wake_at)
+            Ok(rest) => {
+                let wake_at = rest.wake_at;
+                (rest.outcome(), wake_at)
             }
             Err(error) => (Err(error), None),
         };
@@ -518,7 +547,9 @@ impl Core {
 fn is_end(outcome: &Result<Report, RunError>) -> bool {
     match outcome {
         Ok(report) => report.status.is_terminal(),
-        Err(RunError::CriticalHook { report, .. }) => report.status.is_terminal(),
+        Err(RunError::CriticalHook { report, .. } | RunError::StopNotTold { report, .. }) => {
+            report.status.is_terminal()
+        }
         Err(_) => false,
     }
 }

@@ -86,7 +86,7 @@ async fn l17_a_stop_that_is_not_stored_is_told_to_nobody() {
         assert!(matches!(run.wait().await, Err(RunError::Store(_))), "{way:?}");
         assert_eq!((urls(&world).len(), natives.lock().unwrap().len()), (0, told_before), "{way:?}");
         assert_eq!(world.store.header(run.id()).unwrap().summary.status, Status::WaitingForHuman, "{way:?}");
-        let waits = |(_, item): &(_, InboxItem)| *item == InboxItem::Stop;
+        let waits = |(_, item): &(_, InboxItem)| *item == InboxItem::Stop(None);
         assert!(world.store.inbox(run.id()).unwrap().iter().any(waits), "the request is not lost: {way:?}");
 
         let report = runtime.resume(run.id(), Hooks::new()).unwrap().wait().await.unwrap();
