@@ -17,5 +17,6 @@ mod cli {
     pub(crate) mod pipes;
     pub(crate) mod policy_page;
     pub(crate) mod signals;
+    pub(crate) mod stops;
     pub(crate) mod tour;
 }

@@ -100,8 +100,8 @@ pub enum RunError {
     /// A person has decided, and a hook whose delivery must not fail was not told. Nothing that was decided is done
     /// before it is: resume the operation to tell it again.
     #[error(
-        "{error}: it must hear what was decided before that is done. Nothing was done, and the decision stays; resume \
-         operation `{operation}` to tell it again"
+        "{error}, and it must hear of a decision before that is carried out. Nothing was done, and the decision stays; \
+         resuming operation `{operation}` tells it again"
     )]
     DecisionNotTold {
         /// The operation.

@@ -327,7 +327,10 @@ async fn l19_a_group_that_a_critical_hook_did_not_hear_of_is_told_again_before_a
         warm.decide(&id, decisions).unwrap();
         let failed = run.wait().await.unwrap_err();
         assert!(matches!(&failed, RunError::DecisionNotTold { operation, .. } if *operation == id), "{failed}");
-        assert!(failed.to_string().starts_with("Critical webhook delivery failed: decided: it must hear"), "{failed}");
+        assert!(
+            failed.to_string().starts_with("Critical webhook delivery failed: decided, and it must hear"),
+            "{failed}"
+        );
         assert_eq!(world.store.header(&id).unwrap().summary.status, Status::WaitingForHuman, "{way:?}");
         let results = |world: &World| {
             let messages = world.store.messages(&id).unwrap();
