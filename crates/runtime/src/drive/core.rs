@@ -115,6 +115,11 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Whether a hook was not told that can still be told.
+    pub(crate) fn may_be_made_good(&self) -> bool {
+        matches!(self, Self::StopNotTold { .. } | Self::DecisionNotTold { .. })
+    }
+
     /// What a caller can do.
     pub fn advice(&self) -> Advice {
         match self {
@@ -376,6 +381,10 @@ impl Core {
             entry.mailbox.ring(self.clock.as_ref());
             return Ok(());
         }
+        // What came of it is not forgotten for a wake-up that was late.
+        if purpose == Purpose::Continue && entry.has_ended() {
+            return Ok(());
+        }
         entry.report = None;
         let Some(core) = self.myself.upgrade() else { return Ok(()) };
         let (mailbox, ancestors) = (Arc::clone(&entry.mailbox), entry.ancestors.clone());
@@ -459,6 +468,13 @@ impl Core {
         self.live().get(id)?.report.clone()
     }
 
+    /// What a hook that must hear was not told about an operation below this one.
+    pub(crate) fn untold_below(&self, root: &OperationId) -> Option<RunError> {
+        let live = self.live();
+        let below = live.values().filter(|live| live.ancestors.contains(root));
+        below.filter_map(|live| live.report.as_ref()?.as_ref().err()).find(|error| error.may_be_made_good()).cloned()
+    }
+
     async fn run_one(
         self: Arc<Self>,
         id: OperationId,
@@ -491,6 +507,7 @@ impl Core {
             live.report = Some(outcome);
             live.alarm = wake_at.map(|at| self.alarm(id.clone(), at));
         }
+        self.unregister_ended(ancestors.iter().chain([&id]));
         mailbox.quiet();
         // Whoever rang while we were leaving found a task that no longer listened.
         if mailbox.take_unread() && !ended {
@@ -506,10 +523,22 @@ impl Core {
         self.tell_rested(ancestors.iter().chain([&id]));
     }
 
-    /// The hooks of an operation that has ended. Stored ones stay where a new episode may need them.
+    /// Lets go of the hooks of operations that have ended; not before those below have ended as well, which may have
+    /// inherited them.
+    fn unregister_ended<'a>(&self, operations: impl Iterator<Item = &'a OperationId>) {
+        let live = self.live();
+        for id in operations {
+            let is_over = live.get(id).is_none_or(Live::has_ended);
+            let is_needed = live.values().any(|other| other.task.is_some() && other.ancestors.contains(id));
+            if is_over && !is_needed {
+                self.dispatcher.unregister(id);
+            }
+        }
+    }
+
+    /// The stored hooks of an operation that has ended stay where a new episode may need them.
     fn forget_hooks(&self, id: &OperationId, outcome: &Result<Report, RunError>) {
         let has_stored = self.dispatcher.serialized(id).is_some_and(|stored| !stored.is_empty());
-        self.dispatcher.unregister(id);
         let may_go_on = match outcome {
             Ok(report) => report.resumable,
             Err(RunError::CriticalHook { report, .. }) => report.resumable,

@@ -305,7 +305,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`RunError`] when there is no trustworthy end. A run that failed is `Ok` with reason `error`.
+    /// [`RunError`] when there is no trustworthy end, or when a hook that must hear of a stop or a decision was not told,
+    /// of this run or of one below it. A run that failed is `Ok` with reason `error`.
     pub async fn wait(&self) -> Result<Report, RunError> {
         let rested = self.core.rested(&self.id);
         loop {
@@ -315,7 +316,7 @@ impl Run {
             if self.core.is_quiet(&self.id)
                 && let Some(report) = self.core.report(&self.id)
             {
-                return report;
+                return report.and_then(|report| self.core.untold_below(&self.id).map_or(Ok(report), Err));
             }
             next.await;
         }

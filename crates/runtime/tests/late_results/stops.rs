@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use jackline_hooks::{DispatchMode, Fallback, HookKind, Hooks, WebhookConfig};
 use jackline_model::{MessageBody, OperationId, Reason, Status};
-use jackline_runtime::drive::{Probe, Run, RunError, Runtime, StopRequest, Stopping};
+use jackline_runtime::drive::{Agent, Probe, Run, RunError, Runtime, StopRequest, Stopping};
 use jackline_runtime::journal::{InboxItem, MemoryStore, PostedDecision, PostedVerdict, Store, StoreError};
 use jackline_runtime::llm::{ReplyBuilder, Turn};
 use jackline_runtime::machine::table::RowId;
@@ -384,3 +384,73 @@ async fn a_run_whose_decision_nobody_can_be_told_of_can_still_be_stopped() {
 
 const STOP: &str = "https://x.test/stop";
 const END: &str = "https://x.test/end";
+
+/// A run whose sub-agent waits for a decision, with an inherited hook that must hear of this.
+async fn asking_below(world: &World, kind: HookKind) -> (Runtime, Run, OperationId) {
+    let turns = vec![
+        Turn::call("agent____callAgent", r#"{"agentId":"helper","instruction":"Open it."}"#),
+        Turn::call("desk____open", "{}"),
+        Turn::text("opened"),
+        Turn::text("done"),
+    ];
+    let runtime = world.runtime(world.store.clone(), turns);
+    let must_hear = WebhookConfig { fallback: Fallback::None, inherit: true, ..WebhookConfig::new(STOP) };
+    let hooks = Hooks::new().webhook("must-hear", kind, must_hear);
+    let run = runtime.start(&agent().with_agent(Agent::new("helper", "You help.")), "go", hooks).unwrap();
+    assert_eq!(run.wait().await.unwrap().status, Status::WaitingForAsyncTool);
+    let child = runtime.approvals(run.id()).unwrap()[0].0.id.clone();
+    (runtime, run, child)
+}
+
+#[tokio::test]
+async fn l18_the_stop_of_a_tree_fails_for_what_is_owed_below_it_and_the_agent_below_is_named() {
+    for way in EVERY_WAY {
+        let world = World::new(way);
+        let (warm, run, child) = asking_below(&world, HookKind::OnStopByHumanIntervention).await;
+        let root = run.id().clone();
+        world.receiver.fails.store(true, Ordering::Relaxed);
+        warm.stop(&root).unwrap();
+        let failed = run.wait().await;
+        let Err(RunError::StopNotTold { report, .. }) = &failed else { panic!("{way:?}: {failed:?}") };
+        assert_eq!((&report.operation, report.status), (&child, Status::Interrupted), "{way:?}");
+        assert_eq!(world.store.header(&root).unwrap().summary.status, Status::Interrupted, "{way:?}");
+        world.receiver.fails.store(false, Ordering::Relaxed);
+        drop(run);
+        let runtime = if way.cold { next_process(&world) } else { warm.clone() };
+        assert_eq!(again(&runtime, &child, &StopRequest::default()).await.unwrap(), Status::Interrupted, "{way:?}");
+        let told = world.receiver.deliveries();
+        assert_eq!((told.len(), &told[0]), (2, &told[1]), "{way:?}");
+        assert!(matches!(runtime.stop_as(&child, &StopRequest::default()), Ok(Stopping::Heard)), "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_decision_below_that_is_not_told_is_raised_above_and_told_when_the_tree_goes_on() {
+    for way in EVERY_WAY {
+        let world = World::new(way);
+        let (warm, run, child) = asking_below(&world, HookKind::AfterHumanIntervention).await;
+        let root = run.id().clone();
+        world.receiver.fails.store(true, Ordering::Relaxed);
+        let call = super::waiting_call(&warm, &child);
+        warm.decide(&child, vec![PostedDecision::approve(call)]).unwrap();
+        let failed = run.wait().await;
+        assert!(
+            matches!(&failed, Err(RunError::DecisionNotTold { operation, .. }) if *operation == child),
+            "{way:?}: {failed:?}"
+        );
+        world.receiver.fails.store(false, Ordering::Relaxed);
+        drop(run);
+        let runtime = match way.cold {
+            true => {
+                let store = world.store.another_process();
+                world.store.kill();
+                world.runtime(store, vec![Turn::text("opened"), Turn::text("done")])
+            }
+            false => warm.clone(),
+        };
+        let report = runtime.resume(&root, Hooks::new()).unwrap().wait().await.unwrap();
+        assert_eq!(report.reason, Some(Reason::Done), "{way:?}");
+        let told = world.receiver.deliveries();
+        assert_eq!((told.len(), &told[0]), (2, &told[1]), "{way:?}");
+    }
+}
