@@ -50,11 +50,9 @@ impl Operation {
     fn unheard(&self, id: EffectId) -> Unheard {
         let shared = self.machine.shared();
         match shared.open.get(&id) {
-            Some(Effect::FireHook(firing)) => match unheard(firing) {
-                // What was decided is not done any more.
-                Unheard::Holds if shared.stop_requested => Unheard::Ignored,
-                unheard => unheard,
-            },
+            // What was decided is not done any more.
+            Some(Effect::FireHook(Firing::AfterHumanIntervention { .. })) if shared.stop_requested => Unheard::Ignored,
+            Some(Effect::FireHook(firing)) => unheard(firing),
             Some(
                 Effect::Plan { .. }
                 | Effect::CallModel { .. }

@@ -210,29 +210,43 @@ impl Machine {
                 calls::unpark(shared)
             }
             (State::WaitingForAsyncTool, What::DeadlineReached) => calls::give_up_parked(shared),
-            (State::Draining { report, until }, What::NoticeDelivered(_)) => end::drained(shared, report, until),
-            (State::Draining { report, .. }, What::DeadlineReached) => end::drain_expired(shared, report),
-            (State::TellingStop { report, again }, What::HookAnswered(_)) => {
-                end::stop_told(shared, report, again, StopTold::Heard)
+            (state @ (State::Draining { .. } | State::TellingStop { .. } | State::Completing(_)), what) => {
+                ending(shared, state, what)?
             }
-            (State::TellingStop { report, again }, What::HookFailed(id)) => {
-                end::stop_told(shared, report, again, StopTold::Owed(id))
-            }
-            (State::Completing(report), What::HookAnswered(_)) => end::completed(shared, report),
-            (State::ReportingError(report), What::HookAnswered(_)) => State::Finished(report),
-            (State::Finished(report), What::RetellRequested) => {
-                end::retell(shared, report).map_err(|(report, problem)| (State::Finished(report), problem))?
-            }
-            (State::Finished(report), What::ResumeRequested) => {
-                end::resume(shared, &report).map_err(|problem| (State::Finished(report), problem))?
-            }
+            (state @ (State::ReportingError(_) | State::Finished(_)), what) => ending(shared, state, what)?,
             (state, What::NoticeDelivered(_)) => state,
-            (state, what) => {
-                let problem = Problem::NotNow { state: state.kind(), request: what.kind() };
-                return Err((state, problem));
-            }
+            (state, what) => return Err(not_now(state, &what)),
         })
     }
+}
+
+/// What happens to a run that has ended.
+fn ending(shared: &mut Shared, state: State, what: What) -> Result<State, (State, Problem)> {
+    Ok(match (state, what) {
+        (State::Draining { report, until }, What::NoticeDelivered(_)) => end::drained(shared, report, until),
+        (State::Draining { report, .. }, What::DeadlineReached) => end::drain_expired(shared, report),
+        (State::TellingStop { report, again }, What::HookAnswered(_)) => {
+            end::stop_told(shared, report, again, StopTold::Heard)
+        }
+        (State::TellingStop { report, again }, What::HookFailed(id)) => {
+            end::stop_told(shared, report, again, StopTold::Owed(id))
+        }
+        (State::Completing(report), What::HookAnswered(_)) => end::completed(shared, report),
+        (State::ReportingError(report), What::HookAnswered(_)) => State::Finished(report),
+        (State::Finished(report), What::RetellRequested) => {
+            end::retell(shared, report).map_err(|(report, problem)| (State::Finished(report), problem))?
+        }
+        (State::Finished(report), What::ResumeRequested) => {
+            end::resume(shared, &report).map_err(|problem| (State::Finished(report), problem))?
+        }
+        (state, What::NoticeDelivered(_)) => state,
+        (state, what) => return Err(not_now(state, &what)),
+    })
+}
+
+fn not_now(state: State, what: &What) -> (State, Problem) {
+    let problem = Problem::NotNow { state: state.kind(), request: what.kind() };
+    (state, problem)
 }
 
 /// Somebody stops the run. What is under way is cancelled and answers; nothing new starts.
