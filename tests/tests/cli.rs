@@ -13,6 +13,7 @@ mod cli {
     pub(crate) mod hooks;
     pub(crate) mod killed;
     pub(crate) mod machine;
+    pub(crate) mod orphans;
     pub(crate) mod outbox;
     pub(crate) mod pipes;
     pub(crate) mod policy_page;

@@ -9,10 +9,11 @@ use crate::source::{code_only, files_below, line_of};
 use crate::{assert_none, root};
 
 /// What each package may name of this workspace. Arrows point down, and only down.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("jackline-model", &[]),
-    ("jackline-hooks", &["jackline-model"]),
-    ("jackline-tools", &["jackline-hooks", "jackline-model"]),
+    ("jackline-process", &[]),
+    ("jackline-hooks", &["jackline-model", "jackline-process"]),
+    ("jackline-tools", &["jackline-hooks", "jackline-model", "jackline-process"]),
     ("jackline-runtime", &["jackline-tools", "jackline-hooks", "jackline-model"]),
     ("jackline-scenario", &["jackline-runtime", "jackline-tools", "jackline-hooks", "jackline-model"]),
     ("jackline-store-sqlite", &["jackline-runtime", "jackline-tools", "jackline-hooks", "jackline-model"]),
@@ -30,6 +31,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "jackline-tools",
     "jackline-hooks",
     "jackline-model",
+    "jackline-process",
 ];
 
 /// The layers of the runtime, lowest first. Each may use those before it.

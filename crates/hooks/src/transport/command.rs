@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use rustix::process::{Pid, Signal, kill_process_group};
+use jackline_process::Group;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::{Child, Command};
@@ -23,7 +23,8 @@ use crate::{
 ///
 /// A command gets the payload on its standard input, and of the environment the variables that it lists, as far as
 /// they are set. It runs in a process group of its own, which ends with it: when it exits, when its deadline passes,
-/// when it prints too much, and when nobody waits for it any more. Its standard error is not read.
+/// when it prints too much, when nobody waits for it any more, and when this process is killed. Its standard error is not
+/// read.
 #[derive(Clone)]
 pub struct ProcessCarrier {
     environment: Arc<dyn Environment>,
@@ -48,8 +49,7 @@ impl ProcessCarrier {
         kept: bool,
     ) -> Result<Vec<u8>, HookFault> {
         let input = serde_json::to_vec(&payload).map_err(|_| configuration("the payload is no JSON"))?;
-        let mut child = self.start(&config, kept)?;
-        let mut group = Group::of(&child);
+        let (mut child, mut group) = self.start(&config, kept)?;
         let running = exchange(&mut child, &mut group, &input);
         let ended = timeout(config.deadline(), running).await;
         let (output, status) = ended.unwrap_or(Err(FaultCode::Timeout.into()))?;
@@ -61,18 +61,18 @@ impl ProcessCarrier {
         Err(code.map_or_else(|| fault.clone(), |code| fault.clone().with_status(code)))
     }
 
-    fn start(&self, config: &CommandConfig, kept: bool) -> Result<Child, HookFault> {
+    fn start(&self, config: &CommandConfig, kept: bool) -> Result<(Child, Group), HookFault> {
         let (program, arguments) = config.command.split_first().ok_or_else(|| configuration("there is no program"))?;
         let directory = config.directory.as_ref().or(self.directory.as_ref());
         let mut command = Command::new(self.locate(program, directory));
-        command.args(arguments).env_clear().process_group(0).kill_on_drop(true);
+        command.args(arguments).env_clear();
         command.envs(config.env.iter().filter_map(|name| Some((name, self.environment.get(name)?))));
         command.stdin(Stdio::piped()).stderr(Stdio::null());
         command.stdout(if kept { Stdio::piped() } else { Stdio::null() });
         if let Some(directory) = directory {
             command.current_dir(directory);
         }
-        command.spawn().map_err(|error| configuration(why_not_started(&error)))
+        jackline_process::spawn(&mut command).map_err(|error| configuration(why_not_started(&error)))
     }
 
     /// Where the program lies. The search path is that of the carrier: what the command itself sees of the
@@ -113,7 +113,7 @@ async fn exchange(child: &mut Child, group: &mut Group, input: &[u8]) -> Result<
     let waiting = async {
         let status = child.wait().await.map_err(|_| HookFault::new(FaultCode::CommandFailed))?;
         // What it left running could hold its output open for ever.
-        group.end();
+        group.kill();
         Ok(status)
     };
     let ((), output, status) = tokio::try_join!(write(stdin, input), read(stdout), waiting)?;
@@ -135,30 +135,6 @@ async fn read(stdout: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, HookFau
         bounded.read_to_end(&mut output).await.map_err(|_| HookFault::new(FaultCode::CommandFailed))?;
     }
     if output.len() > REPLY_BYTES_MAX { Err(FaultCode::ResponseTooLarge.into()) } else { Ok(output) }
-}
-
-/// The process group of a command. It ends with the command, or with whoever waits for it.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn of(child: &Child) -> Self {
-        let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(id.and_then(Pid::from_raw))
-    }
-
-    /// Ends all that is left of the group. The command itself is gone already, or goes with it.
-    fn end(&mut self) {
-        if let Some(group) = self.0.take() {
-            // It fails if nothing is left, which is as well.
-            let _gone = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
 
 fn why_not_started(error: &std::io::Error) -> &'static str {

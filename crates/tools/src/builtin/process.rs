@@ -1,15 +1,14 @@
 //! One process and all that it starts, ended together.
 //!
 //! Each runs in a process group of its own. The group is killed when the first process ends, at the
-//! deadline, and when the future is dropped: nothing that a tool started outlives its call, unless it
-//! leaves the group on purpose.
+//! deadline, when the future is dropped, and when this process is killed: nothing that a tool started
+//! outlives its call, unless it leaves the group on purpose.
 
 use std::io;
 use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
@@ -38,9 +37,8 @@ pub(super) async fn run(
     output_bytes_max: usize,
 ) -> io::Result<Finished> {
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
-    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
-    let mut child = command.spawn()?;
-    let mut group = Group::of(&child);
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (mut child, mut group) = jackline_process::spawn(&mut command)?;
     let (mut stdout, mut stderr) = (Clipped::new(output_bytes_max), Clipped::new(output_bytes_max));
     let status = {
         let (fed, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -99,28 +97,6 @@ async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
     if let (Some(mut stdin), Some(input)) = (stdin, input) {
         // A program need not read its input; a broken pipe says so.
         let _ = stdin.write_all(&input).await;
-    }
-}
-
-/// A process group that does not outlive this value.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn of(child: &Child) -> Self {
-        Self(child.id().and_then(|id| Pid::from_raw(id.cast_signed())))
-    }
-
-    /// Once only: when the group is gone its number may be another's.
-    fn kill(&mut self) {
-        if let Some(id) = self.0.take() {
-            let _ = kill_process_group(id, Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
 
