@@ -80,19 +80,52 @@ fn a_newer_file_is_refused_by_its_number() {
     place.raw().pragma_update(None, "user_version", 7).unwrap();
     for options in [OpenOptions::default(), only_read()] {
         let error = SqliteStore::open(place.path(), &options).unwrap_err();
-        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 3 });
+        assert_eq!(error, StoreError::TooNew { what: "the store", found: 7, known: 4 });
     }
+}
+
+/// What there is in a file.
+fn shape(place: &Place) -> Vec<String> {
+    let raw = place.raw();
+    let mut tables = raw.prepare("SELECT name FROM sqlite_schema ORDER BY name").unwrap();
+    tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn deliveries_and_receipts_of_the_third_version_are_kept() {
+    let place = Place::new();
+    place.open().create(new_operation("old")).unwrap();
+    let new = shape(&place);
+    let third = "DROP TABLE outbox; DROP TABLE heard; \
+        CREATE TABLE outbox (key INTEGER PRIMARY KEY, op INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, hook TEXT NOT NULL, \
+        kind TEXT NOT NULL, webhook TEXT NOT NULL, payload TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, \
+        due_at INTEGER NOT NULL DEFAULT 0, error TEXT, dead INTEGER NOT NULL DEFAULT 0, claimed_by TEXT) STRICT; \
+        CREATE INDEX outbox_by_time ON outbox (dead, due_at); \
+        CREATE TABLE heard (key INTEGER PRIMARY KEY, op INTEGER NOT NULL, call TEXT, text TEXT NOT NULL) STRICT; \
+        CREATE INDEX heard_by_operation ON heard (op); \
+        INSERT INTO outbox (op, id, hook, kind, webhook, payload, attempts, due_at, error, dead) VALUES \
+        (1, 'dlv-b', 'audit', 'onComplete', '{}', '{\"b\":1}', 30, 7, 'down', 1), \
+        (1, 'dlv-a', 'audit', 'onComplete', '{}', '{\"a\":1}', 2, 9, NULL, 0); \
+        INSERT INTO heard (op, call, text) VALUES (1, 'c-1', '[1]'), (1, NULL, '[2]'); \
+        PRAGMA user_version = 3";
+    place.raw().execute_batch(third).unwrap();
+    let all = |store: &SqliteStore| {
+        let heard = store.heard(&id("old")).unwrap();
+        (store.outbox(9).unwrap(), heard.into_iter().map(|heard| (heard.call, heard.text)).collect::<Vec<_>>())
+    };
+    let before = all(&SqliteStore::open(place.path(), &only_read()).unwrap());
+    let deliveries: Vec<_> =
+        before.0.iter().map(|stored| (&*stored.delivery.id, stored.attempts, stored.dead)).collect();
+    assert_eq!(deliveries, [("dlv-b", 30, true), ("dlv-a", 2, false)]);
+    assert_eq!(before.1, [(Some("c-1".into()), "[1]".to_owned()), (None, "[2]".to_owned())]);
+    assert_eq!(all(&place.open()), before);
+    assert_eq!(shape(&place), new);
 }
 
 #[test]
 fn an_older_file_is_brought_up_to_date_where_it_is() {
     let place = Place::new();
     place.open().create(new_operation("old")).unwrap();
-    let shape = |place: &Place| -> Vec<String> {
-        let raw = place.raw();
-        let mut tables = raw.prepare("SELECT name FROM sqlite_schema ORDER BY name").unwrap();
-        tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
-    };
     let new = shape(&place);
     place
         .raw()
@@ -110,7 +143,7 @@ fn an_older_file_is_brought_up_to_date_where_it_is() {
     assert_eq!(store.caller_hooks(&id("new")).unwrap(), hooks);
     assert_eq!(shape(&place), new);
     let version: u32 = place.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 3);
+    assert_eq!(version, 4);
 }
 
 #[test]
