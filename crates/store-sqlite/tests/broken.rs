@@ -1,6 +1,8 @@
 //! Files that are missing, foreign, newer, read-only, damaged or full: a typed error that names the
 //! cause, and no half-written step.
 
+#![expect(clippy::unwrap_used, reason = "what fails in a helper of these tests fails the test")]
+
 mod common;
 
 use std::os::unix::fs::PermissionsExt;
