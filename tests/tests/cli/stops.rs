@@ -126,6 +126,12 @@ fn l18_a_stop_that_a_critical_hook_did_not_hear_of_is_told_by_the_same_command_a
     assert!(failed.err.ends_with(&says), "{}", failed.err);
     let shown = run(&home, &["ops", "show", &id]);
     assert!(shown.out.contains("interrupted"), "{}", shown.out);
+    let owed =
+        format!("a hook has not heard that it was stopped; to tell it again: jackline stop {id} --request ticket-7\n");
+    assert!(shown.out.contains(&owed), "{}", shown.out);
+    let json: Value = serde_json::from_str(&run(&home, &["ops", "show", &id, "--json"]).out).unwrap();
+    let expected = serde_json::json!({"request": "ticket-7", "calls": ["call_1_1", "call_1_2"]});
+    assert_eq!(json["untoldStop"], expected);
     assert_eq!(home.newest()["status"], "interrupted");
     let first = receiver.posted();
     assert_eq!(paths(&first), [STOP, "/end"]);
@@ -163,6 +169,7 @@ fn l18_a_stop_that_a_critical_hook_did_not_hear_of_is_told_by_the_same_command_a
         assert!(again.err.contains("is stopped already, and everybody has heard of it who must"), "{}", again.err);
     }
     assert_eq!(receiver.posted().len(), 4, "nothing is sent any more");
+    assert!(!run(&home, &["ops", "show", &id]).out.contains("has not heard"));
     assert_eq!(home.read("ran"), "", "no call has run");
 }
 

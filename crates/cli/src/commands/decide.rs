@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jackline_model::{ExitCode, StopRequestId, ToolCallId, ToolRunResult};
+use jackline_model::{ExitCode, OperationId, StopRequestId, ToolCallId, ToolRunResult};
 use jackline_runtime::drive::{Runtime, StopRequest};
 use jackline_runtime::journal::{Approval, Header, PostedDecision, PostedVerdict, Store};
 
@@ -55,16 +55,19 @@ pub(crate) fn stop(common: &Common, args: &StopArgs) -> Result<ExitCode, Problem
         end(common, &store, &header, args.view)
     };
     stopped.map_err(|problem| match problem.untold_stop {
-        true => problem.hint(format!("To repeat the notification: {}", same_stop(common, &header, args))),
+        true => problem.hint(format!(
+            "To repeat the notification: {}",
+            same_stop(common, &header.id, &args.calls, args.request.as_deref())
+        )),
         false => problem,
     })
 }
 
 /// The command that makes the same request.
-fn same_stop(common: &Common, header: &Header, args: &StopArgs) -> String {
-    let name = args.request.iter().flat_map(|name| ["--request".to_owned(), quoted(name)]);
-    let words: Vec<String> = args.calls.iter().map(|call| quoted(call)).chain(name).collect();
-    command_line(common, "stop", &header.id, &words.join(" "))
+pub(super) fn same_stop(common: &Common, id: &OperationId, calls: &[String], request: Option<&str>) -> String {
+    let name = request.iter().flat_map(|name| ["--request".to_owned(), quoted(name)]);
+    let words: Vec<String> = calls.iter().map(|call| quoted(call)).chain(name).collect();
+    command_line(common, "stop", id, &words.join(" "))
 }
 
 /// `jackline complete`.

@@ -1,9 +1,11 @@
 //! `jackline ops show`: what an operation did, read back from the store.
 
-use jackline_model::{ExitCode, Message, MessageBody, ToolCall};
+use jackline_model::{ExitCode, Message, MessageBody, StopRequestId, ToolCall};
+use jackline_runtime::drive::{UntoldStop, untold_stop};
 use jackline_runtime::journal::{Header, Store, StoredMessage, decode};
 use serde_json::{Value, json};
 
+use super::decide::same_stop;
 use super::heard;
 use super::ops::{header_json, stands};
 use crate::args::Common;
@@ -22,13 +24,14 @@ pub(crate) fn show(common: &Common, word: &str, call: Option<&str>, json: bool) 
     match (call, json) {
         (Some(call), _) => show_call(store.as_ref(), &header, &messages, call, json, paint, &mut out)?,
         (None, true) => out.line(operation_json(store.as_ref(), &header, &messages)?),
-        (None, false) => show_operation(store.as_ref(), &header, &messages, paint, &mut out)?,
+        (None, false) => show_operation(common, store.as_ref(), &header, &messages, paint, &mut out)?,
     }
     out.finish()?;
     Ok(ExitCode::Done)
 }
 
 fn show_operation(
+    common: &Common,
     store: &dyn Store,
     header: &Header,
     messages: &[StoredMessage],
@@ -54,10 +57,19 @@ fn show_operation(
             out.line(paint.warn(&format!("waits for a decision: {} {} ({})", call.key, call.arguments, call.call)));
         }
     }
+    if let Some(stop) = untold(store, header) {
+        let words = same_stop(common, &header.id, &[], stop.request.as_ref().map(StopRequestId::as_str));
+        out.line(paint.warn(&format!("a hook has not heard that it was stopped; to tell it again: {words}")));
+    }
     let records = store.records(&header.id)?;
     let inputs: usize = records.iter().map(|record| decode(record).map_or(0, |inputs| inputs.len())).sum();
     out.line(paint.dim(&format!("{} commits in the journal, {inputs} records", records.len())));
     Ok(())
+}
+
+/// The news of a stop that a hook is owed. An operation that cannot be read in full is shown all the same.
+fn untold(store: &dyn Store, header: &Header) -> Option<UntoldStop> {
+    header.summary.status.is_terminal().then(|| untold_stop(store, &header.id).ok().flatten())?
 }
 
 fn show_message(stored: &StoredMessage, paint: Paint, out: &mut Out) {
@@ -171,6 +183,9 @@ fn operation_json(store: &dyn Store, header: &Header, messages: &[StoredMessage]
         .collect();
     shown["messages"] = Value::Array(rows);
     shown["waiting"] = Value::Array(waiting);
+    if let Some(stop) = untold(store, header) {
+        shown["untoldStop"] = json!({"request": stop.request, "calls": stop.calls});
+    }
     let records: Vec<Value> =
         store.records(&header.id)?.iter().filter_map(|record| serde_json::from_str(record).ok()).collect();
     shown["records"] = Value::Array(records);

@@ -43,6 +43,6 @@ pub use outbox::{OUTBOX_GRACE, OutboxReport};
 pub use panic_hook::install_quiet_panic_hook;
 pub use runtime::{Prompt, Resume, Run, Runtime, RuntimeBuilder};
 pub use setup::SetupError;
-pub use stopping::{StopRequest, Stopping};
+pub use stopping::{StopRequest, Stopping, UntoldStop, untold_stop};
 pub use stream::{Decided, EVENTS_VERSION, Events, HookReceipt, PendingCallView, Report, StreamEvent, Told};
 pub use stream_schema::events_schema;

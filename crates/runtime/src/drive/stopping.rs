@@ -8,7 +8,7 @@ use jackline_model::{MessageBody, OperationId, StopRequestId, ToolCallId};
 use super::core::{Core, Purpose, RunError};
 use super::open::{agent_of, calls_of, replay};
 use super::runtime::{Run, Runtime};
-use crate::journal::{ApprovalQuestion, InboxItem, Loaded, StoreError};
+use crate::journal::{ApprovalQuestion, InboxItem, Loaded, Store, StoreError};
 use crate::machine::{Machine, Ordinal, StateKind, StopNotice, StopTold};
 
 /// A request to stop a run. Made again, it is the same request if its name is the same and its calls are.
@@ -39,7 +39,8 @@ impl Runtime {
     /// A run that waits for a person tells its hooks of `onStopByHumanIntervention` that it was stopped. If one of them
     /// must hear of it and was not reached, [`Run::wait`] gives [`RunError::StopNotTold`]. The run is stopped all the
     /// same. The same request, made again in any process, repeats that notification under its delivery ids and nothing
-    /// else; when everybody has heard it does nothing. Resuming the run ends this.
+    /// else; webhooks and commands of that event that have heard hear it once more. When everybody has heard it does
+    /// nothing. Resuming the run ends this.
     ///
     /// # Errors
     ///
@@ -111,6 +112,43 @@ impl Core {
         }
         Ok(ancestors)
     }
+}
+
+/// A stop that not everybody has heard of who must.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UntoldStop {
+    /// The request that can tell it again.
+    pub request: Option<StopRequestId>,
+    /// The calls that waited.
+    pub calls: Vec<ToolCallId>,
+}
+
+/// Whether an operation was stopped and a hook that must hear of it has not. It reads only.
+///
+/// # Errors
+///
+/// [`RunError::Store`] and [`RunError::Journal`] when the operation cannot be read.
+///
+/// ```
+/// use jackline_runtime::drive::{Runtime, untold_stop};
+/// # use jackline_runtime::drive::Agent;
+/// # use jackline_runtime::llm::{ScriptedModel, Turn};
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # let runtime = Runtime::builder().model(ScriptedModel::new([Turn::text("done")])).build().unwrap();
+/// let run = runtime.start(&Agent::new("clerk", ""), "go", jackline_hooks::Hooks::new()).unwrap();
+/// run.wait().await.unwrap();
+/// assert_eq!(untold_stop(runtime.store().as_ref(), run.id()).unwrap(), None);
+/// assert!(untold_stop(runtime.store().as_ref(), &"op_none".into()).is_err());
+/// # });
+/// ```
+pub fn untold_stop(store: &dyn Store, id: &OperationId) -> Result<Option<UntoldStop>, RunError> {
+    let loaded = store.load(id)?;
+    let (machine, _) = replay(&agent_of(&loaded)?, &loaded)?;
+    let is_terminal = machine.state().status().is_terminal();
+    let notice = machine.shared().stop_notice.as_ref();
+    Ok(notice
+        .filter(|notice| is_terminal && notice.told != StopTold::Heard)
+        .map(|notice| UntoldStop { request: notice.request.clone(), calls: stopped_calls(&notice.calls, &loaded) }))
 }
 
 /// Why the operation is opened once more; `None` if nobody waits for anything.

@@ -449,3 +449,20 @@ async fn l08_a_critical_hook_that_fails_about_the_end_is_raised_when_the_end_is_
 }
 
 const RAW: &str = "the raw answer of the desk";
+
+#[tokio::test]
+async fn a_critical_hook_that_does_not_hear_of_an_error_is_raised_like_one_that_does_not_hear_of_the_end() {
+    let world = World::new(Way { mode: DispatchMode::Local, cold: false });
+    world.receiver.fails.store(true, Ordering::Relaxed);
+    let critical = WebhookConfig { fallback: jackline_hooks::Fallback::None, ..WebhookConfig::new("https://x.test/") };
+    let hooks = Hooks::new().webhook("alarm", HookKind::OnError, critical);
+    // The model has no answer: the run fails.
+    let runtime = world.runtime(world.store.clone(), Vec::new());
+    let run = runtime.start(&agent(), "go", hooks).unwrap();
+    let Err(RunError::CriticalHook { report, error }) = run.wait().await else { panic!("it is raised") };
+    assert_eq!(
+        (error.to_string().as_str(), report.reason),
+        ("Critical webhook delivery failed: alarm", Some(Reason::Error))
+    );
+    assert_eq!(world.store.header(run.id()).unwrap().summary.status, Status::Error);
+}
