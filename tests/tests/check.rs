@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jackline_model::{ApprovalId, BlobId, ConfigHash, MessageBody, OperationId, ToolKey, ToolRunResult};
 use jackline_runtime::drive::{Agent, CheckError, FnTool, Runtime, check_operation};
 use jackline_runtime::journal::{
-    Approval, ApprovalQuestion, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId,
-    InboxItem, Loaded, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
+    Approval, ApprovalQuestion, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, DeliveryChanged, DeliveryClaim,
+    Fence, Header, Heard, InboxId, InboxItem, Loaded, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::llm::{ReplyBuilder, ScriptedModel, Turn};
 use jackline_runtime::machine::Durability;
@@ -217,12 +217,16 @@ impl Store for Bent {
         self.store.outbox(limit)
     }
 
-    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        self.store.claim_deliveries(now, until, limit)
+    fn claim_deliveries(&self, claim: &DeliveryClaim) -> Result<ClaimedDeliveries, StoreError> {
+        self.store.claim_deliveries(claim)
     }
 
-    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<DeliveryChanged, StoreError> {
         self.store.change_delivery(id, change)
+    }
+
+    fn outbox_is_full(&self) -> Result<bool, StoreError> {
+        self.store.outbox_is_full()
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

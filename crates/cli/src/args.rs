@@ -270,18 +270,30 @@ pub(crate) enum OutboxCommand {
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// Begin a delivery anew, now.
-    Retry {
-        /// Its id, as `list` shows it.
-        #[arg(value_name = "ID")]
-        id: String,
+    /// Make the deliveries that are due, without running anything. Exits with 1 if a try fails.
+    Deliver {
+        /// Go on until nothing waits any more: each delivery has arrived or is given up.
+        #[arg(long)]
+        wait: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
-    /// Take a delivery out: it will not be made.
-    Drop {
-        /// Its id, as `list` shows it.
-        #[arg(value_name = "ID")]
-        id: String,
-    },
+    /// Begin deliveries anew, now.
+    Retry(DeliveriesArgs),
+    /// Take deliveries out: they will not be made.
+    Drop(DeliveriesArgs),
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct DeliveriesArgs {
+    /// The id of one, as `list` shows it.
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// All that were given up.
+    #[arg(long)]
+    pub(crate) dead: bool,
 }
 
 #[derive(Debug, Args)]

@@ -32,8 +32,8 @@ pub use command::CommandConfig;
 #[cfg(feature = "dispatch")]
 pub use dispatch::{
     AnswerClass, CarrierKind, Carriers, CommandCarrier, CommandRequest, CriticalHookDeliveryError, Delivery,
-    DeliveryId, DispatchError, DispatchMode, HookClock, HookDispatcher, HookHandle, HookPorts, OutboxItem, Receipt,
-    Rounds, Spawn, WebhookCarrier, WebhookRequest,
+    DeliveryId, DispatchError, DispatchMode, EndlessOutbox, HookClock, HookDispatcher, HookHandle, HookPorts,
+    OutboxItem, OutboxRoom, Receipt, Rounds, Spawn, WebhookCarrier, WebhookRequest,
 };
 #[cfg(feature = "dispatch")]
 pub use environment::{

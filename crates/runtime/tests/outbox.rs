@@ -5,21 +5,25 @@
 use std::collections::VecDeque;
 use std::future::ready;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use jackline_hooks::{
-    Carriers, ControlReply, DeliveryKind, FaultCode, HookFault, HookKind, Hooks, WebhookCarrier, WebhookConfig,
-    WebhookRequest,
+    Carriers, ControlReply, DeliveryKind, Fallback, FaultCode, HookFault, HookKind, Hooks, WebhookCarrier,
+    WebhookConfig, WebhookRequest,
 };
-use jackline_model::Reason;
-use jackline_runtime::drive::{Agent, OutboxReport, Runtime, VirtualClock};
-use jackline_runtime::journal::{DeliveryChange, MemoryStore, Store};
+use jackline_model::{OperationId, Reason};
+use jackline_runtime::drive::{Agent, Clock, OutboxReport, RunError, Runtime, VirtualClock};
+use jackline_runtime::journal::{
+    Batch, DeliveryChange, DeliveryChanged, DeliveryClaim, MemoryStore, NewDelivery, OUTBOX_TRY_LEFT_OPEN,
+    OUTBOX_WAITING_MAX, Store,
+};
 use jackline_runtime::llm::{BoxFuture, ScriptedModel, Turn};
 use tokio::sync::Notify;
 
 /// A receiver that fails as often as it was told to, and then takes what comes.
 #[derive(Clone, Debug, Default)]
 struct Receiver {
-    failures: Arc<Mutex<VecDeque<FaultCode>>>,
+    faults: Arc<Mutex<VecDeque<HookFault>>>,
     is_down: Arc<Mutex<bool>>,
     tried: Arc<Mutex<Vec<WebhookRequest>>>,
     got: Arc<Notify>,
@@ -28,12 +32,12 @@ struct Receiver {
 impl WebhookCarrier for Receiver {
     fn notify(&self, request: WebhookRequest) -> BoxFuture<'static, Result<(), HookFault>> {
         self.tried.lock().unwrap().push(request);
-        let down = (*self.is_down.lock().unwrap()).then_some(FaultCode::NetworkError);
-        let failure = down.or_else(|| self.failures.lock().unwrap().pop_front());
+        let down = (*self.is_down.lock().unwrap()).then(|| HookFault::new(FaultCode::NetworkError));
+        let failure = down.or_else(|| self.faults.lock().unwrap().pop_front());
         if failure.is_none() {
             self.got.notify_one();
         }
-        Box::pin(ready(failure.map_or(Ok(()), |code| Err(HookFault::new(code)))))
+        Box::pin(ready(failure.map_or(Ok(()), Err)))
     }
 
     fn ask(&self, _: WebhookRequest) -> BoxFuture<'static, Result<ControlReply, HookFault>> {
@@ -43,8 +47,8 @@ impl WebhookCarrier for Receiver {
 
 impl Receiver {
     fn failing(times: usize) -> Self {
-        let failures = std::iter::repeat_n(FaultCode::NetworkError, times).collect();
-        Self { failures: Arc::new(Mutex::new(failures)), ..Self::default() }
+        let faults = std::iter::repeat_n(HookFault::new(FaultCode::NetworkError), times).collect();
+        Self { faults: Arc::new(Mutex::new(faults)), ..Self::default() }
     }
 
     fn ids(&self) -> Vec<String> {
@@ -91,7 +95,7 @@ async fn a_receiver_that_is_down_for_a_while_costs_the_run_nothing_and_misses_no
 async fn what_a_dead_process_left_is_delivered_by_another_under_the_same_id() {
     let (store, receiver, clock) = (MemoryStore::new(), Receiver::default(), VirtualClock::starting_at(1_000));
     *receiver.is_down.lock().unwrap() = true;
-    let hold = jackline_runtime::drive::Clock::hold(&clock);
+    let hold = clock.hold();
     let first = runtime(store.clone(), &receiver, &clock);
     first.start(&agent(), "go", hooks()).unwrap().wait().await.unwrap();
     first.deliver_outbox().await.unwrap();
@@ -99,8 +103,9 @@ async fn what_a_dead_process_left_is_delivered_by_another_under_the_same_id() {
     assert_eq!((left.len(), left[0].attempts, left[0].dead), (1, 1, false));
     // It dies with the delivery in hand.
     let other = store.another_process();
-    assert_eq!(store.claim_deliveries(u64::MAX - 1, u64::MAX, 8).unwrap().deliveries.len(), 1);
-    assert!(other.claim_deliveries(u64::MAX - 1, u64::MAX, 8).unwrap().deliveries.is_empty(), "it is in hand");
+    let claim = DeliveryClaim { now: u64::MAX - 1, until: u64::MAX, limit: 8, attempts_max: 30 };
+    assert_eq!(store.claim_deliveries(&claim).unwrap().deliveries.len(), 1);
+    assert!(other.claim_deliveries(&claim).unwrap().deliveries.is_empty(), "it is in hand");
     store.kill();
     drop((first, hold));
 
@@ -110,6 +115,105 @@ async fn what_a_dead_process_left_is_delivered_by_another_under_the_same_id() {
     let ids = receiver.ids();
     assert!(ids.len() == 2 && ids[0] == ids[1], "{ids:?}");
     assert!(other.outbox(10).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_receiver_that_wants_to_be_left_alone_is_tried_when_it_says_and_not_later_than_in_an_hour() {
+    for (asked, waits) in [(90, 90_000), (0, 1_000), (86_400 * 365, 3_600_000)] {
+        let (store, receiver, clock) = (MemoryStore::new(), Receiver::default(), VirtualClock::starting_at(1_000));
+        receiver.faults.lock().unwrap().push_back(
+            HookFault::new(FaultCode::HttpError).with_status(503).with_retry_after(Duration::from_secs(asked)),
+        );
+        let hold = clock.hold();
+        let runtime = runtime(store.clone(), &receiver, &clock);
+        runtime.start(&agent(), "go", hooks()).unwrap().wait().await.unwrap();
+        runtime.deliver_outbox().await.unwrap();
+        let waiting = store.outbox(10).unwrap().remove(0);
+        let wait = waiting.due_at - clock.now_ms();
+        assert!((waits * 9 / 10..=waits * 11 / 10).contains(&wait), "{asked} s: {wait} ms");
+        assert_eq!(waiting.error.as_deref(), Some("Hook HTTP request failed: http_error: status 503"));
+        drop(hold);
+        receiver.got.notified().await;
+    }
+}
+
+#[tokio::test]
+async fn a_try_that_ends_with_its_process_counts_so_that_no_delivery_is_tried_for_ever() {
+    let (store, receiver, clock) = (MemoryStore::new(), Receiver::default(), VirtualClock::starting_at(1_000));
+    *receiver.is_down.lock().unwrap() = true;
+    let hold = clock.hold();
+    let first = runtime(store.clone(), &receiver, &clock);
+    first.start(&agent(), "go", hooks()).unwrap().wait().await.unwrap();
+    first.deliver_outbox().await.unwrap();
+    drop(first);
+    let mut process = store;
+    let mut tries = 1;
+    let dead = loop {
+        let claim = DeliveryClaim { now: u64::MAX - 1, until: u64::MAX, limit: 8, attempts_max: 30 };
+        if process.claim_deliveries(&claim).unwrap().deliveries.is_empty() {
+            break process.outbox(10).unwrap().remove(0);
+        }
+        tries += 1;
+        let next = process.another_process();
+        process.kill();
+        process = next;
+    };
+    assert_eq!((tries, dead.attempts, dead.dead), (30, 30, true));
+    assert_eq!(dead.error.as_deref(), Some(OUTBOX_TRY_LEFT_OPEN));
+    drop(hold);
+}
+
+/// Fills the outbox through an operation that has ended.
+fn fill(store: &MemoryStore, operation: &OperationId) {
+    let fence = store.claim(operation).unwrap();
+    let delivery = |number: usize| NewDelivery {
+        id: format!("filler-{number}"),
+        hook: "filler".to_owned(),
+        kind: "onComplete".to_owned(),
+        webhook: "{}".to_owned(),
+        payload: "{}".to_owned(),
+    };
+    store
+        .append(Batch {
+            operation: operation.clone(),
+            fence,
+            record: "filler".to_owned(),
+            boundary: false,
+            rows: Vec::new(),
+            fold: None,
+            approval: None,
+            approval_closed: false,
+            consumed: Vec::new(),
+            posts: Vec::new(),
+            outbox: (0..OUTBOX_WAITING_MAX).map(delivery).collect(),
+            heard: Vec::new(),
+            summary: None,
+        })
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_full_outbox_takes_no_more_and_only_a_critical_hook_fails_for_it() {
+    for is_critical in [false, true] {
+        let (store, receiver, clock) = (MemoryStore::new(), Receiver::default(), VirtualClock::starting_at(1_000));
+        let hold = clock.hold();
+        let first = runtime(store.clone(), &receiver, &clock).start(&agent(), "go", Hooks::new()).unwrap();
+        first.wait().await.unwrap();
+        fill(&store, first.id());
+        let fallback = if is_critical { Fallback::None } else { Fallback::Fetch };
+        let config =
+            WebhookConfig { delivery: DeliveryKind::Outbox, fallback, ..WebhookConfig::new("https://audit.test/") };
+        let hooks = Hooks::new().webhook("audit", HookKind::OnComplete, config);
+        let second = runtime(store.clone(), &receiver, &clock).start(&agent(), "go", hooks).unwrap();
+        match second.wait().await {
+            Ok(report) => assert!(!is_critical && report.reason == Some(Reason::Done)),
+            Err(error) => assert!(is_critical && matches!(error, RunError::CriticalHook { .. }), "{error}"),
+        }
+        let heard = store.heard(second.id()).unwrap();
+        assert!(heard.iter().any(|heard| heard.text.contains("\"dropped\"")), "{heard:?}");
+        assert_eq!(store.outbox(usize::MAX).unwrap().len(), OUTBOX_WAITING_MAX);
+        drop(hold);
+    }
 }
 
 #[tokio::test]
@@ -129,7 +233,8 @@ async fn a_delivery_that_never_arrives_is_dead_until_somebody_revives_or_drops_i
     assert_eq!(runtime.deliver_outbox().await.unwrap(), OutboxReport::default(), "the dead are left alone");
 
     *receiver.is_down.lock().unwrap() = false;
-    assert!(store.change_delivery(&dead.delivery.id, DeliveryChange::Retry { at: 0 }).unwrap());
+    let change = |change| store.change_delivery(&dead.delivery.id, change).unwrap();
+    assert_eq!(change(DeliveryChange::Retry { at: 0 }), DeliveryChanged::Done);
     assert_eq!(runtime.deliver_outbox().await.unwrap().delivered, 1);
-    assert!(!store.change_delivery(&dead.delivery.id, DeliveryChange::Drop).unwrap(), "it is gone");
+    assert_eq!(change(DeliveryChange::Drop), DeliveryChanged::NotThere, "it is gone");
 }

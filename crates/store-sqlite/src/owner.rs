@@ -49,7 +49,7 @@ impl OwnerLock {
 
     /// The name for people.
     pub(crate) fn label() -> String {
-        format!("process {}", std::process::id())
+        label_of(&std::process::id().to_string())
     }
 }
 
@@ -74,6 +74,19 @@ pub(crate) fn is_alive(database: &Path, id: &str) -> bool {
     }
     let _ = std::fs::remove_file(&path);
     false
+}
+
+/// The same for one who only looks: nothing is removed.
+pub(crate) fn seems_alive(database: &Path, id: &str) -> bool {
+    match File::open(lock_path(database, id)) {
+        Ok(file) => flock(&file, FlockOperation::NonBlockingLockShared).is_err(),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
+}
+
+/// An owner's name for people: its id begins with the number of its process.
+pub(crate) fn label_of(id: &str) -> String {
+    format!("process {}", id.split_once('-').map_or(id, |(process, _)| process))
 }
 
 fn lock_path(database: &Path, id: &str) -> PathBuf {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use jackline_model::{BlobId, ConfigHash, OperationId};
 use jackline_runtime::journal::posting::place_after;
 use jackline_runtime::journal::{
-    Approval, Header, Heard, InboxId, InboxItem, Loaded, NewDelivery, StoreError, StoredDelivery, StoredMessage,
+    Approval, Header, Heard, InboxId, InboxItem, Loaded, NewDelivery, OUTBOX_WAITING_MAX, StoreError, StoredDelivery,
+    StoredMessage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use crate::error::{Doing, damaged};
 use crate::rows::{HEADER_COLUMNS, MESSAGE_COLUMNS, column, from_column, read_header, read_message};
-use crate::schema::has_hooks_heard;
+use crate::schema::{HooksHeard, hooks_heard};
 use crate::stored::{decode_item, decode_question};
 
 /// The number of an operation in the child tables.
@@ -114,21 +115,22 @@ pub(crate) fn caller_hooks(connection: &Connection, id: &OperationId) -> Result<
 
 /// All deliveries that have not succeeded, oldest first.
 pub(crate) fn outbox(connection: &Connection, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
-    if !has_hooks_heard(connection)? {
+    if hooks_heard(connection)? == HooksHeard::Nowhere {
         return Ok(Vec::new());
     }
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     deliveries(connection, "ORDER BY outbox.key LIMIT ?1", params![limit])
 }
 
-/// The deliveries that a condition, an order and a limit choose.
+/// The deliveries that a condition, an order and a limit choose. The holder is an owner by its id.
 pub(crate) fn deliveries(
     connection: &Connection,
     chosen: &str,
     bound: impl Params,
 ) -> Result<Vec<StoredDelivery>, StoreError> {
     let sql = format!(
-        "SELECT outbox.id, hook, kind, webhook, payload, operations.id, attempts, due_at, error, dead \
+        "SELECT outbox.id, hook, kind, webhook, payload, operations.id, attempts, due_at, error, dead, \
+         claimed_by \
          FROM outbox JOIN operations ON operations.key = outbox.op WHERE 1 {chosen}"
     );
     collect(connection, &sql, bound, |row| {
@@ -146,16 +148,31 @@ pub(crate) fn deliveries(
             due_at: from_column(column(row, 7)?),
             error: column(row, 8)?,
             dead: column(row, 9)?,
+            holder: column(row, 10)?,
         })
     })
 }
 
+/// Whether so many deliveries wait that no more should be put in.
+pub(crate) fn outbox_is_full(connection: &Connection) -> Result<bool, StoreError> {
+    if hooks_heard(connection)? == HooksHeard::Nowhere {
+        return Ok(false);
+    }
+    let waiting: i64 = connection
+        .prepare_cached("SELECT count(*) FROM outbox WHERE dead = 0")
+        .and_then(|mut select| select.query_row([], |row| row.get(0)))
+        .doing(READ)?;
+    Ok(usize::try_from(waiting).unwrap_or(usize::MAX) >= OUTBOX_WAITING_MAX)
+}
+
 pub(crate) fn heard(connection: &Connection, id: &OperationId) -> Result<Vec<Heard>, StoreError> {
     let key = operation_key(connection, id)?;
-    if !has_hooks_heard(connection)? {
-        return Ok(Vec::new());
-    }
-    collect(connection, "SELECT call, text FROM heard WHERE op = ?1 ORDER BY key", [key], |row| {
+    let sql = match hooks_heard(connection)? {
+        HooksHeard::Nowhere => return Ok(Vec::new()),
+        HooksHeard::ByKey => "SELECT call, text FROM heard WHERE op = ?1 ORDER BY key",
+        HooksHeard::ByOperation => "SELECT call, text FROM heard WHERE op = ?1 ORDER BY seq",
+    };
+    collect(connection, sql, [key], |row| {
         let call: Option<String> = column(row, 0)?;
         Ok(Heard { call: call.map(Into::into), text: column(row, 1)? })
     })

@@ -171,9 +171,23 @@ fn migrate(connection: &Connection, found: u32) -> Result<(), StoreError> {
     since.try_for_each(|(_, tables)| connection.execute_batch(tables).doing(MIGRATE))
 }
 
-/// Whether a file has the outbox and the receipts of hooks. One that is only looked at stays as old as it is.
-pub(crate) fn has_hooks_heard(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(version_of(connection)? >= HOOKS_HEARD)
+/// Where a file keeps the outbox and the receipts of hooks. One that is only looked at stays as old as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HooksHeard {
+    /// It has neither.
+    Nowhere,
+    /// Receipts have numbers of their own.
+    ByKey,
+    /// Receipts are kept by operation.
+    ByOperation,
+}
+
+pub(crate) fn hooks_heard(connection: &Connection) -> Result<HooksHeard, StoreError> {
+    Ok(match version_of(connection)? {
+        ..HOOKS_HEARD => HooksHeard::Nowhere,
+        HOOKS_HEARD => HooksHeard::ByKey,
+        _ => HooksHeard::ByOperation,
+    })
 }
 
 fn too_new(found: u32) -> StoreError {
@@ -197,10 +211,10 @@ fn name_the_file(error: StoreError, path: &Path) -> StoreError {
 const TABLES: &str = include_str!("schema.sql");
 
 /// Raised with every change of the tables. Older programs refuse a newer file by this number.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What each version has added, oldest first. `schema.sql` holds it as well.
-const MIGRATIONS: [(u32, &str); 2] = [
+const MIGRATIONS: [(u32, &str); 3] = [
     (
         2,
         "CREATE TABLE IF NOT EXISTS caller_hooks (op INTEGER NOT NULL, seq INTEGER NOT NULL, hook TEXT NOT NULL, \
@@ -215,6 +229,21 @@ const MIGRATIONS: [(u32, &str); 2] = [
          CREATE INDEX outbox_by_time ON outbox (dead, due_at); \
          CREATE TABLE heard (key INTEGER PRIMARY KEY, op INTEGER NOT NULL, call TEXT, text TEXT NOT NULL) STRICT; \
          CREATE INDEX heard_by_operation ON heard (op);",
+    ),
+    (
+        4,
+        "ALTER TABLE outbox RENAME TO outbox_3; \
+         CREATE TABLE outbox (key INTEGER PRIMARY KEY, op INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, \
+         due_at INTEGER NOT NULL DEFAULT 0, dead INTEGER NOT NULL DEFAULT 0, claimed_by TEXT, id TEXT NOT NULL UNIQUE, \
+         hook TEXT NOT NULL, kind TEXT NOT NULL, error TEXT, webhook TEXT NOT NULL, payload TEXT NOT NULL) STRICT; \
+         INSERT INTO outbox (key, op, attempts, due_at, dead, claimed_by, id, hook, kind, error, webhook, payload) \
+         SELECT key, op, attempts, due_at, dead, claimed_by, id, hook, kind, error, webhook, payload FROM outbox_3; \
+         DROP TABLE outbox_3; \
+         ALTER TABLE heard RENAME TO heard_3; \
+         CREATE TABLE heard (op INTEGER NOT NULL, seq INTEGER NOT NULL, call TEXT, text TEXT NOT NULL, \
+         PRIMARY KEY (op, seq)) STRICT, WITHOUT ROWID; \
+         INSERT INTO heard (op, seq, call, text) SELECT op, key, call, text FROM heard_3; \
+         DROP TABLE heard_3;",
     ),
 ];
 

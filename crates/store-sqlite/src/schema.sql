@@ -53,31 +53,31 @@ CREATE TABLE caller_hooks (
   PRIMARY KEY (op, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Webhook deliveries that have not succeeded yet. `claimed_by` is the owner that has one in hand, until `due_at`.
+-- Webhook deliveries that have not succeeded yet, in the order in which they came. `claimed_by` is the owner that has
+-- one in hand, until `due_at`. What is long comes last: whoever looks for what is due does not read it.
 CREATE TABLE outbox (
   key INTEGER PRIMARY KEY,
   op INTEGER NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  due_at INTEGER NOT NULL DEFAULT 0,
+  dead INTEGER NOT NULL DEFAULT 0,
+  claimed_by TEXT,
   id TEXT NOT NULL UNIQUE,
   hook TEXT NOT NULL,
   kind TEXT NOT NULL,
-  webhook TEXT NOT NULL,
-  payload TEXT NOT NULL,
-  attempts INTEGER NOT NULL DEFAULT 0,
-  due_at INTEGER NOT NULL DEFAULT 0,
   error TEXT,
-  dead INTEGER NOT NULL DEFAULT 0,
-  claimed_by TEXT
+  webhook TEXT NOT NULL,
+  payload TEXT NOT NULL
 ) STRICT;
-CREATE INDEX outbox_by_time ON outbox (dead, due_at);
 
 -- What hooks answered: one row per firing that asked any.
 CREATE TABLE heard (
-  key INTEGER PRIMARY KEY,
   op INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
   call TEXT,
-  text TEXT NOT NULL
-) STRICT;
-CREATE INDEX heard_by_operation ON heard (op);
+  text TEXT NOT NULL,
+  PRIMARY KEY (op, seq)
+) STRICT, WITHOUT ROWID;
 
 -- One row per operation and commit, a record a line. `boundary` tells where in the text, in bytes from 1, the last
 -- record begins that a resume can start at; 0 if there is none.

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackline_model::{BlobId, ConfigHash, OperationId};
 use jackline_runtime::journal::{
-    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId, InboxItem, Loaded,
-    NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
+    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, DeliveryChanged, DeliveryClaim, Fence, Header,
+    Heard, InboxId, InboxItem, Loaded, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::machine::Durability;
 use rusqlite::Connection;
 
 use crate::error::{Doing, io_at};
-use crate::owner::OwnerLock;
+use crate::owner::{OwnerLock, label_of, seems_alive};
 use crate::writer::Writer;
 use crate::{read, schema};
 
@@ -215,15 +215,24 @@ impl Store for SqliteStore {
     }
 
     fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
-        read::outbox(&self.settled(None), limit)
+        let mut found = read::outbox(&self.settled(None), limit)?;
+        for stored in &mut found {
+            let holder = stored.holder.take().filter(|holder| seems_alive(&self.path, holder));
+            stored.holder = holder.map(|holder| label_of(&holder));
+        }
+        Ok(found)
     }
 
-    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        self.writer()?.claim_deliveries(now, until, limit)
+    fn claim_deliveries(&self, claim: &DeliveryClaim) -> Result<ClaimedDeliveries, StoreError> {
+        self.writer()?.claim_deliveries(claim)
     }
 
-    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<DeliveryChanged, StoreError> {
         self.writer()?.change_delivery(id, change)
+    }
+
+    fn outbox_is_full(&self) -> Result<bool, StoreError> {
+        read::outbox_is_full(&self.settled(None))
     }
 
     fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {

@@ -28,6 +28,6 @@ pub use error::{CriticalHookDeliveryError, DispatchError};
 pub use handle::HookHandle;
 pub use mode::DispatchMode;
 pub use notice::OutboxItem;
-pub use ports::HookPorts;
+pub use ports::{EndlessOutbox, HookPorts, OutboxRoom};
 pub use receipt::{AnswerClass, CarrierKind, Delivery, Receipt};
 pub use rounds::Rounds;

@@ -12,7 +12,7 @@ use super::notice::{Notice, Noticed, Remote};
 use super::ports::Ports;
 use super::{AnswerClass, CarrierKind, Delivery, HookHandle, Receipt};
 use crate::register::entry::{Consumer, Handler, Native};
-use crate::{DeliveryKind, Event, HookKind};
+use crate::{DeliveryKind, Event, FaultCode, HookFault, HookKind};
 
 /// Somebody who is told and has no say.
 pub(super) enum Observer<'a> {
@@ -86,9 +86,16 @@ impl HookHandle {
         receipt.latency = self.ports().clock.now().saturating_sub(started);
         match noticed {
             Noticed::Delivered => {}
-            Noticed::Enqueue(item) => {
+            Noticed::Enqueue(item) if self.ports().outbox.has_room() => {
                 receipt.answer = AnswerClass::Enqueued;
                 delivery.outbox.push(*item);
+            }
+            Noticed::Enqueue(_) => {
+                let fault = HookFault::new(FaultCode::OutboxFull);
+                tracing::error!(hookId = %bound.entry.id, hookType = %kind, "[HookDispatcher] The outbox is full, dropped a delivery");
+                let critical = Notice::critical(&bound.entry.id, &remote, &fault);
+                (receipt.answer, receipt.fault) = (AnswerClass::Dropped, Some(fault.code()));
+                delivery.failure = delivery.failure.take().or(critical.map(Into::into));
             }
             Noticed::Failed(fault) => {
                 let critical = Notice::critical(&bound.entry.id, &remote, &fault);

@@ -38,10 +38,30 @@ pub struct HookPorts {
     pub carriers: Carriers,
     /// Who knows e-mail addresses.
     pub directory: Arc<dyn UserDirectory>,
+    /// What bounds the outbox.
+    pub outbox: Arc<dyn OutboxRoom>,
+}
+
+/// Says whether the outbox of a store takes one more delivery.
+///
+/// One that it does not take is dropped, and a critical one has failed: [`FaultCode::OutboxFull`](crate::FaultCode).
+pub trait OutboxRoom: std::fmt::Debug + Send + Sync {
+    /// Whether there is room.
+    fn has_room(&self) -> bool;
+}
+
+/// An outbox without a bound.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EndlessOutbox;
+
+impl OutboxRoom for EndlessOutbox {
+    fn has_room(&self) -> bool {
+        true
+    }
 }
 
 impl HookPorts {
-    /// A clock, and nothing else: local mode, no environment hooks, no way out, nobody known.
+    /// A clock, and nothing else: local mode, no environment hooks, no way out, nobody known, no bound of the outbox.
     pub fn new(clock: Arc<dyn HookClock>) -> Self {
         Self {
             clock,
@@ -49,6 +69,7 @@ impl HookPorts {
             environment: None,
             carriers: Carriers::default(),
             directory: Arc::new(NoDirectory),
+            outbox: Arc::new(EndlessOutbox),
         }
     }
 }
@@ -61,15 +82,16 @@ pub(crate) struct Ports {
     pub(crate) environment: Option<Arc<dyn Environment>>,
     pub(crate) carriers: Carriers,
     pub(crate) emails: Emails,
+    pub(crate) outbox: Arc<dyn OutboxRoom>,
     /// How many deliveries run that nobody waits for.
     pub(crate) unawaited: AtomicUsize,
 }
 
 impl From<HookPorts> for Ports {
     fn from(ports: HookPorts) -> Self {
-        let HookPorts { clock, mode, environment, carriers, directory } = ports;
+        let HookPorts { clock, mode, environment, carriers, directory, outbox } = ports;
         let emails = Emails::new(directory, Arc::clone(&clock));
-        Self { clock, mode, environment, carriers, emails, unawaited: AtomicUsize::new(0) }
+        Self { clock, mode, environment, carriers, emails, outbox, unawaited: AtomicUsize::new(0) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a hook outside the process gave no answer.
 
 use std::fmt;
+use std::time::Duration;
 
 /// Why a hook outside the process gave no answer.
 ///
@@ -17,6 +18,7 @@ use std::fmt;
 pub struct HookFault {
     code: FaultCode,
     status: Option<u16>,
+    retry_after: Option<Duration>,
     diagnostic: Option<String>,
 }
 
@@ -36,6 +38,8 @@ pub enum FaultCode {
     ResponseTooLarge,
     /// The deadline passed. Answer sooner, or give the hook a longer `timeout`.
     Timeout,
+    /// Too many deliveries wait in the outbox. See that its receivers run, or drop deliveries.
+    OutboxFull,
     /// A program ended with another exit code than 0, or by a signal. Run it by hand with the event on its input.
     CommandFailed,
 }
@@ -50,6 +54,7 @@ impl FaultCode {
             Self::NetworkError => "network_error",
             Self::ResponseTooLarge => "response_too_large",
             Self::Timeout => "timeout",
+            Self::OutboxFull => "outbox_full",
             Self::CommandFailed => "command_failed",
         }
     }
@@ -58,12 +63,17 @@ impl FaultCode {
 impl HookFault {
     /// A failure of this class.
     pub fn new(code: FaultCode) -> Self {
-        Self { code, status: None, diagnostic: None }
+        Self { code, status: None, retry_after: None, diagnostic: None }
     }
 
     /// The same, with the status of the reply or the exit code.
     pub fn with_status(self, status: u16) -> Self {
         Self { status: Some(status), ..self }
+    }
+
+    /// The same, with the time that the receiver wants to be left alone for.
+    pub fn with_retry_after(self, wait: Duration) -> Self {
+        Self { retry_after: Some(wait), ..self }
     }
 
     /// The same, with words that are safe to show: they name things and hold no value.
@@ -79,6 +89,11 @@ impl HookFault {
     /// The status of the reply or the exit code, where there is one.
     pub fn status(&self) -> Option<u16> {
         self.status
+    }
+
+    /// How long the receiver wants to be left alone, where it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// The words, where there are some.
@@ -97,6 +112,9 @@ impl fmt::Display for HookFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
             FaultCode::CommandFailed => f.write_str("Hook command failed")?,
+            FaultCode::OutboxFull => {
+                f.write_str("The outbox is full: see that its receivers run, or drop deliveries")?
+            }
             FaultCode::Configuration
             | FaultCode::HttpError
             | FaultCode::InvalidResponse

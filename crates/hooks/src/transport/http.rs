@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Proxy, Response, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -125,7 +127,11 @@ impl Shared {
         let prepared = self.prepare(request)?;
         let telling = async {
             // Dropping the response ends the connection if more of it were to come.
-            success(self.send(prepared).await?.status())
+            let response = self.send(prepared).await?;
+            success(response.status()).map_err(|fault| match retry_after(response.headers(), SystemTime::now()) {
+                Some(wait) => fault.with_retry_after(wait),
+                None => fault,
+            })
         };
         let deadline = request.config.deadline();
         timeout(deadline, telling).await.unwrap_or(Err(FaultCode::Timeout.into()))
@@ -162,6 +168,16 @@ impl Shared {
 
 fn success(status: StatusCode) -> Result<(), HookFault> {
     if status.is_success() { Ok(()) } else { Err(HookFault::new(FaultCode::HttpError).with_status(status.as_u16())) }
+}
+
+/// How long the receiver wants to be left alone: seconds, or a date.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
 }
 
 /// Requests that wait for a reply at once: more would only queue inside the receivers.

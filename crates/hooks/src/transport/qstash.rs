@@ -8,9 +8,7 @@ use url::Url;
 
 use super::http::Shared;
 use super::prepare::{Prepared, check_destination, configuration, prepare, secret};
-use crate::{
-    DeliveryKind, Environment, FaultCode, HeaderFault, HookFault, NetworkPolicy, WebhookConfig, WebhookRequest,
-};
+use crate::{DeliveryKind, Environment, FaultCode, HeaderFault, HookFault, NetworkPolicy, WebhookRequest};
 
 /// Publishes a webhook. It is delivered when QStash says that it has it.
 ///
@@ -28,7 +26,7 @@ pub(super) async fn deliver(shared: &Shared, request: &WebhookRequest) -> Result
         }
         return shared.fetch(request).await;
     };
-    let publishing = publishing(config, destination, &token, environment)?;
+    let publishing = publishing(request, destination, &token, environment)?;
     let Err(fault) = publish(shared, publishing).await else {
         return Ok(());
     };
@@ -56,7 +54,7 @@ async fn publish(shared: &Shared, publishing: Prepared) -> Result<(), HookFault>
 
 /// The request to QStash: the destination in its path, what is forwarded in its headers.
 fn publishing(
-    config: &WebhookConfig,
+    request: &WebhookRequest,
     destination: Prepared,
     token: &str,
     environment: &dyn Environment,
@@ -85,10 +83,12 @@ fn publishing(
     set("authorization", format!("Bearer {token}"))?;
     // QStash takes whole numbers, so a fraction is rounded up: the receiver has no less time than the hook says.
     set("upstash-timeout", format!("{}s", destination.deadline.as_millis().div_ceil(1_000)))?;
-    if let Some(retries) = config.retries {
+    // A publication that is repeated because its answer was lost is taken once.
+    set("upstash-deduplication-id", request.delivery_id.as_str().to_owned())?;
+    if let Some(retries) = request.config.retries {
         set("upstash-retries", retries.to_string())?;
     }
-    if let Some(delay) = &config.delay {
+    if let Some(delay) = &request.config.delay {
         set("upstash-delay", delay.to_string())?;
     }
     // QStash itself is configured by the operator and not by the hook, so the hook's policy is not about it.

@@ -3,17 +3,20 @@
 //! Nothing here holds a run up. A delivery is tried at once, then after ever longer waits, then it is dead and waits
 //! for a person. Its id is the same each time, so that a receiver can tell a repetition.
 
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use jackline_hooks::{DeliveryId, OutboxItem, WebhookCarrier, WebhookConfig, WebhookRequest};
+use jackline_hooks::{
+    DeliveryId, FaultCode, HookFault, OutboxItem, OutboxRoom, WebhookCarrier, WebhookConfig, WebhookRequest,
+};
 use tokio::sync::Notify;
 
 use super::core::Core;
 use super::spawn::{Held, spawn_held};
-use crate::journal::{DeliveryChange, NewDelivery, StoreError, StoredDelivery};
+use crate::journal::{DeliveryChange, DeliveryChanged, DeliveryClaim, NewDelivery, Store, StoreError, StoredDelivery};
 
 /// What one runtime does about the outbox of its store.
 #[derive(Default)]
@@ -77,7 +80,9 @@ impl Core {
     /// Tries a few that are due, and says when the next one is.
     async fn deliver_some(&self) -> Result<(OutboxReport, Option<u64>), StoreError> {
         let now = self.clock.now_ms();
-        let claimed = self.store.claim_deliveries(now, now.saturating_add(CLAIM_MS), AT_ONCE)?;
+        let claim =
+            DeliveryClaim { now, until: now.saturating_add(CLAIM_MS), limit: AT_ONCE, attempts_max: ATTEMPTS_MAX };
+        let claimed = self.store.claim_deliveries(&claim)?;
         let tries = claimed.deliveries.iter().map(|stored| self.attempt(stored));
         let mut report = OutboxReport::default();
         for outcome in join_all(tries).await {
@@ -95,17 +100,18 @@ impl Core {
         let _under_way = UnderWay::begin(&self.outbox);
         let hold = self.clock.hold();
         let sent = match (request(&stored.delivery), &self.outbox.carrier) {
-            (Some(request), Some(carrier)) => carrier.notify(request).await.map_err(|fault| fault.to_string()),
-            (None, _) => Err("it cannot be read back".to_owned()),
-            (_, None) => Err("nothing here carries webhooks".to_owned()),
+            (Some(request), Some(carrier)) => carrier.notify(request).await,
+            (None, _) => Err(unsendable("it cannot be read back")),
+            (_, None) => Err(unsendable("nothing here carries webhooks")),
         };
         drop(hold);
         let arrived = sent.is_ok();
         let change = match sent {
             Ok(()) => DeliveryChange::Delivered,
-            Err(error) => {
-                let tried = stored.attempts + 1;
-                let wait = wait_ms(tried, self.jitter_permille());
+            Err(fault) => {
+                let (tried, error) = (stored.attempts, words(&fault));
+                let asked = fault.retry_after().map_or(0, |wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+                let wait = wait_ms(tried, self.jitter_permille()).max(asked.min(RETRY_AFTER_MAX_MS));
                 let retry_at = (tried < ATTEMPTS_MAX).then(|| self.clock.now_ms().saturating_add(wait));
                 tracing::warn!(
                     delivery = stored.delivery.id,
@@ -115,10 +121,13 @@ impl Core {
                     is_dead = retry_at.is_none(),
                     "a delivery of the outbox failed"
                 );
-                DeliveryChange::Failed { error, retry_at }
+                DeliveryChange::Failed { attempt: tried, error, retry_at }
             }
         };
-        self.store.change_delivery(&stored.delivery.id, change)?;
+        if self.store.change_delivery(&stored.delivery.id, change)? != DeliveryChanged::Done {
+            // Somebody has dropped it, or this try took so long that another has begun.
+            tracing::info!(delivery = stored.delivery.id, "a try of a delivery ended when it did not count any more");
+        }
         Ok(arrived)
     }
 }
@@ -184,6 +193,34 @@ fn request(delivery: &NewDelivery) -> Option<WebhookRequest> {
     })
 }
 
+/// What a store lets into its outbox.
+pub(crate) struct StoreRoom(pub(crate) Arc<dyn Store>);
+
+impl fmt::Debug for StoreRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreRoom").finish_non_exhaustive()
+    }
+}
+
+impl OutboxRoom for StoreRoom {
+    fn has_room(&self) -> bool {
+        // A store that cannot be read says so when it is written to.
+        !self.0.outbox_is_full().unwrap_or(false)
+    }
+}
+
+fn unsendable(why: &str) -> HookFault {
+    HookFault::new(FaultCode::Configuration).with_diagnostic(why)
+}
+
+/// What the list of deliveries says about a failure: its class, and the status of the answer.
+fn words(fault: &HookFault) -> String {
+    match (fault.status(), fault.diagnostic()) {
+        (Some(status), None) => format!("{fault}: status {status}"),
+        _ => fault.to_string(),
+    }
+}
+
 /// How long to wait after the n-th failure: twice as long each time, a tenth more or less by chance.
 fn wait_ms(tried: u32, jitter_permille: u16) -> u64 {
     let doubled = WAIT_FIRST_MS.saturating_mul(1_u64.checked_shl(tried.saturating_sub(1)).unwrap_or(u64::MAX));
@@ -205,6 +242,9 @@ const WAIT_FIRST_MS: u64 = 1_000;
 
 /// The longest wait.
 const WAIT_MAX_MS: u64 = 10 * 60 * 1_000;
+
+/// The longest wait that a receiver can ask for.
+const RETRY_AFTER_MAX_MS: u64 = 60 * 60 * 1_000;
 
 /// How long a delivery is in hand: longer than any deadline that is sensible for one.
 const CLAIM_MS: u64 = 10 * 60 * 1_000;

@@ -18,7 +18,7 @@ use super::clock::{Clock, HookTime, SystemClock};
 use super::conversation::message_id;
 use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
 use super::open::over_for_good;
-use super::outbox::{Outbox, OutboxReport};
+use super::outbox::{Outbox, OutboxReport, StoreRoom};
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -486,14 +486,16 @@ impl RuntimeBuilder {
     pub fn build(self) -> Result<Runtime, RunError> {
         self.hooks_of.values().try_for_each(Hooks::validate)?;
         let model = self.model.ok_or_else(|| RunError::Setup("a runtime needs a model".to_owned()))?;
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         let core = Arc::new_cyclic(|myself| Core {
-            store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
+            store: Arc::clone(&store),
             outbox: Outbox::new(self.carriers.webhook.clone()),
             dispatcher: HookDispatcher::with_ports(HookPorts {
                 carriers: self.carriers,
                 mode: self.hook_mode,
                 environment: self.hook_environment,
                 directory: self.directory,
+                outbox: Arc::new(StoreRoom(store)),
                 ..HookPorts::new(Arc::new(HookTime(Arc::clone(&self.clock))))
             }),
             hooks_of: self.hooks_of,

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jackline_model::{BlobId, ConfigHash, OperationId, Status, Totals};
 
 use self::operation::Operation;
-use super::outbox::{ClaimedDeliveries, DeliveryChange, StoredDelivery};
+use self::outbox::OutboxShelf;
+use super::outbox::{ClaimedDeliveries, DeliveryChange, DeliveryChanged, DeliveryClaim, StoredDelivery};
 use super::port::{
     Approval, Batch, BoxFuture, Fence, Header, Heard, InboxId, InboxItem, Loaded, NewOperation, Store, StoreError,
     StoredMessage, Summary,
@@ -17,6 +18,7 @@ use super::port::{
 use crate::machine::Durability;
 
 mod operation;
+mod outbox;
 #[cfg(test)]
 mod tests;
 
@@ -99,8 +101,7 @@ struct Content {
     version: u64,
     faults: VecDeque<StoreError>,
     hook_faults: VecDeque<StoreError>,
-    /// Each with the process that has it in hand.
-    outbox: Vec<(StoredDelivery, Option<u64>)>,
+    outbox: OutboxShelf,
 }
 
 impl Content {
@@ -128,11 +129,7 @@ impl Content {
             self.operation_mut(receiver)?.inbox.insert(id, item.clone());
         }
         for delivery in &batch.outbox {
-            if !self.outbox.iter().any(|(stored, _)| stored.delivery.id == delivery.id) {
-                let (delivery, operation) = (delivery.clone(), id.clone());
-                let (attempts, due_at, error, dead) = (0, 0, None, false);
-                self.outbox.push((StoredDelivery { delivery, operation, attempts, due_at, error, dead }, None));
-            }
+            self.outbox.put(delivery, &id);
         }
         let blobs = self.operation_mut(&id)?.write(batch);
         self.blobs.extend(blobs);
@@ -251,44 +248,23 @@ impl Store for MemoryStore {
     }
 
     fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError> {
-        Ok(self.lock().outbox.iter().take(limit).map(|(stored, _)| stored.clone()).collect())
+        Ok(self.lock().outbox.all(limit))
     }
 
-    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+    fn claim_deliveries(&self, claim: &DeliveryClaim) -> Result<ClaimedDeliveries, StoreError> {
         let mut content = self.lock_to_write()?;
         let alive = content.processes.clone();
-        for (stored, holder) in &mut content.outbox {
-            if holder.take_if(|process| !alive.contains(process)).is_some() {
-                stored.due_at = 0;
-            }
-        }
-        let mut claimed = ClaimedDeliveries::default();
-        for (stored, holder) in content.outbox.iter_mut().filter(|(stored, _)| !stored.dead) {
-            if stored.due_at <= now && claimed.deliveries.len() < limit {
-                claimed.deliveries.push(stored.clone());
-                (stored.due_at, *holder) = (until, Some(self.process));
-            }
-            claimed.next_at = Some(claimed.next_at.map_or(stored.due_at, |next| next.min(stored.due_at)));
-        }
-        Ok(claimed)
+        Ok(content.outbox.claim(claim, self.process, &alive))
     }
 
-    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<DeliveryChanged, StoreError> {
         let mut content = self.lock_to_write()?;
-        let Some(at) = content.outbox.iter().position(|(stored, _)| stored.delivery.id == id) else { return Ok(false) };
-        let (stored, holder) = &mut content.outbox[at];
-        *holder = None;
-        match change {
-            DeliveryChange::Delivered | DeliveryChange::Drop => drop(content.outbox.remove(at)),
-            DeliveryChange::Failed { error, retry_at } => {
-                stored.attempts += 1;
-                stored.error = Some(error);
-                stored.dead = retry_at.is_none();
-                stored.due_at = retry_at.unwrap_or(stored.due_at);
-            }
-            DeliveryChange::Retry { at } => (stored.attempts, stored.due_at, stored.dead) = (0, at, false),
-        }
-        Ok(true)
+        let alive = content.processes.clone();
+        Ok(content.outbox.change(id, change, self.process, &alive))
+    }
+
+    fn outbox_is_full(&self) -> Result<bool, StoreError> {
+        Ok(self.lock().outbox.is_full())
     }
 
     fn heard(&self, operation: &OperationId) -> Result<Vec<Heard>, StoreError> {

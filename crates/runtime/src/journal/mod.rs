@@ -9,7 +9,10 @@ mod record;
 pub mod suite;
 
 pub use memory::MemoryStore;
-pub use outbox::{ClaimedDeliveries, DeliveryChange, NewDelivery, StoredDelivery};
+pub use outbox::{
+    ClaimedDeliveries, DeliveryChange, DeliveryChanged, DeliveryClaim, NewDelivery, OUTBOX_DEAD_MAX,
+    OUTBOX_TRY_LEFT_OPEN, OUTBOX_WAITING_MAX, StoredDelivery,
+};
 pub use port::{
     Approval, ApprovalQuestion, Batch, BoxFuture, Fence, Fold, Header, Heard, InboxId, InboxItem, Loaded, NewOperation,
     PendingCall, PlacedMessage, PostedDecision, PostedVerdict, Row, Store, StoreError, StoredMessage, Summary,

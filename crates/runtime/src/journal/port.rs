@@ -15,7 +15,7 @@ use jackline_model::{
 };
 use jackline_tools::Publishable;
 
-use super::outbox::{ClaimedDeliveries, DeliveryChange, NewDelivery, StoredDelivery};
+use super::outbox::{ClaimedDeliveries, DeliveryChange, DeliveryChanged, DeliveryClaim, NewDelivery, StoredDelivery};
 use crate::machine::{Durability, Ordinal};
 
 /// A boxed future, as async trait methods return it.
@@ -94,13 +94,16 @@ pub trait Store: Send + Sync {
     /// The deliveries that have not succeeded yet, oldest first, at most `limit`.
     fn outbox(&self, limit: usize) -> Result<Vec<StoredDelivery>, StoreError>;
 
-    /// Takes deliveries that are due `now` and in nobody's hands. Whoever takes one settles it with
-    /// [`change_delivery`](Self::change_delivery) before `until`; after that, and at once if its process is gone,
-    /// somebody else may take it.
-    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError>;
+    /// Takes deliveries that are due and in nobody's hands, oldest first: with that a try of each begins. Whoever
+    /// takes one settles it with [`change_delivery`](Self::change_delivery) before `until`; after that, and at once if
+    /// its process is gone, somebody else may take it.
+    fn claim_deliveries(&self, claim: &DeliveryClaim) -> Result<ClaimedDeliveries, StoreError>;
 
-    /// Changes a delivery. False if there is none with this id.
-    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError>;
+    /// Changes a delivery.
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<DeliveryChanged, StoreError>;
+
+    /// Whether more deliveries wait than a store should keep: then new ones are not put in.
+    fn outbox_is_full(&self) -> Result<bool, StoreError>;
 
     /// A stored body.
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError>;

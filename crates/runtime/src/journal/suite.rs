@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests, although other crates run them")]
 
+mod deliveries;
 mod fixtures;
 
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use std::sync::Arc;
 use jackline_model::{Message, MessageBody, NanoDollars, OperationId, Reason, Role, Status, ToolKey, Totals};
 use jackline_tools::gate::{Receipt, receipt};
 
+use self::deliveries::{deliveries_are_bounded, deliveries_are_kept};
 use self::fixtures::{
     answer, asked, assistant, batch, begun, commit, decide, decided, open_request, operation, refused, result, system,
     texts, user, version, wait,
 };
-use super::outbox::{ClaimedDeliveries, DeliveryChange, NewDelivery};
 use super::port::{
     Approval, ApprovalQuestion, Batch, Fence, Fold, Heard, InboxItem, PlacedMessage, PostedDecision, PostedVerdict,
     Row, Store, StoreError, Summary,
@@ -44,6 +45,7 @@ const LAWS: &[Law] = &[
     ("a batch is one transaction and changes the version", batch_is_one_transaction),
     ("a load begins with the last record that holds a boundary", load_begins_at_a_boundary),
     ("a delivery is kept once, handed out once, and comes back when it failed", deliveries_are_kept),
+    ("deliveries are bounded, the dead ones too", deliveries_are_bounded),
     ("the first result of a call wins", first_result_wins),
     ("a tool message is written as a published result only", tool_messages_are_published),
     ("the next place lies beyond the rows reserved for calls", places_are_reserved),
@@ -189,48 +191,6 @@ fn load_begins_at_a_boundary(store: &dyn Store) {
     commit(store, batch(&id, fence)).unwrap();
     assert_eq!(store.load(&id).unwrap().records[..2], ["j\u{e9}", "k"]);
     assert_eq!(store.records(&id).unwrap()[6..11], ["g", "h", "\u{e9}", "j\u{e9}", "k"]);
-}
-
-fn deliveries_are_kept(store: &dyn Store) {
-    let (id, fence) = begun(store);
-    let delivery = |name: &str| NewDelivery {
-        id: name.to_owned(),
-        hook: "audit".to_owned(),
-        kind: "onComplete".to_owned(),
-        webhook: "{}".to_owned(),
-        payload: "{\"a\":1}".to_owned(),
-    };
-    let outbox = vec![delivery("dlv-1"), delivery("dlv-2")];
-    commit(store, Batch { outbox: outbox.clone(), ..batch(&id, fence) }).unwrap();
-    // A firing that is repeated after a crash brings its delivery again.
-    commit(store, Batch { outbox, ..batch(&id, fence) }).unwrap();
-    let kept = store.outbox(10).unwrap();
-    assert_eq!(kept.iter().map(|stored| &*stored.delivery.id).collect::<Vec<_>>(), ["dlv-1", "dlv-2"]);
-    assert_eq!((&kept[0].delivery, &kept[0].operation), (&delivery("dlv-1"), &id));
-
-    let claimed = store.claim_deliveries(100, 200, 1).unwrap();
-    assert_eq!((claimed.deliveries.len(), claimed.next_at), (1, Some(0)));
-    assert_eq!(store.claim_deliveries(100, 200, 8).unwrap().deliveries[0].delivery.id, "dlv-2");
-    assert_eq!(
-        store.claim_deliveries(199, 300, 8).unwrap(),
-        ClaimedDeliveries { deliveries: vec![], next_at: Some(200) }
-    );
-    // Whoever does not settle what it took in time has lost it.
-    assert_eq!(store.claim_deliveries(200, 300, 8).unwrap().deliveries.len(), 2);
-
-    let failed = |retry_at| DeliveryChange::Failed { error: "down".to_owned(), retry_at };
-    assert!(store.change_delivery("dlv-1", failed(Some(250))).unwrap());
-    assert!(store.change_delivery("dlv-2", failed(None)).unwrap());
-    let kept = store.outbox(10).unwrap();
-    assert_eq!((kept[0].attempts, kept[0].due_at, kept[0].dead), (1, 250, false));
-    assert_eq!((kept[1].attempts, kept[1].dead, kept[1].error.as_deref()), (1, true, Some("down")));
-    assert_eq!(store.claim_deliveries(1_000, 2_000, 8).unwrap().deliveries.len(), 1, "the dead are not handed out");
-    assert!(store.change_delivery("dlv-1", DeliveryChange::Delivered).unwrap());
-    assert!(store.change_delivery("dlv-2", DeliveryChange::Retry { at: 1_500 }).unwrap());
-    assert_eq!(store.claim_deliveries(1_500, 2_000, 8).unwrap().deliveries[0].attempts, 0);
-    assert!(store.change_delivery("dlv-2", DeliveryChange::Drop).unwrap());
-    assert!(!store.change_delivery("dlv-2", DeliveryChange::Drop).unwrap());
-    assert_eq!(store.claim_deliveries(9_000, 9_900, 8).unwrap(), ClaimedDeliveries::default());
 }
 
 fn first_result_wins(store: &dyn Store) {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jackline_model::{BlobId, ConfigHash, OperationId, Role};
 use jackline_runtime::journal::{
-    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, Fence, Header, Heard, InboxId, InboxItem, Loaded,
-    MemoryStore, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
+    Approval, Batch, BoxFuture, ClaimedDeliveries, DeliveryChange, DeliveryChanged, DeliveryClaim, Fence, Header,
+    Heard, InboxId, InboxItem, Loaded, MemoryStore, NewOperation, Store, StoreError, StoredDelivery, StoredMessage,
 };
 use jackline_runtime::machine::Durability;
 
@@ -113,12 +113,16 @@ impl Store for Faulty {
         self.store.outbox(limit)
     }
 
-    fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        self.store.claim_deliveries(now, until, limit)
+    fn claim_deliveries(&self, claim: &DeliveryClaim) -> Result<ClaimedDeliveries, StoreError> {
+        self.store.claim_deliveries(claim)
     }
 
-    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+    fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<DeliveryChanged, StoreError> {
         self.store.change_delivery(id, change)
+    }
+
+    fn outbox_is_full(&self) -> Result<bool, StoreError> {
+        self.store.outbox_is_full()
     }
 
     fn blob(&self, blob: &BlobId) -> Result<Option<Arc<str>>, StoreError> {

@@ -63,7 +63,12 @@ pub(super) fn apply(
     }
     for Heard { call, text } in &batch.heard {
         let call = call.as_ref().map(|call| call.as_str());
-        execute(connection, "INSERT INTO heard (op, call, text) VALUES (?1, ?2, ?3)", params![op, call, text])?;
+        execute(
+            connection,
+            "INSERT INTO heard (op, seq, call, text) \
+             SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3 FROM heard WHERE op = ?1",
+            params![op, call, text],
+        )?;
     }
     if let Some(summary) = batch.summary.as_ref().filter(|_| with_summary) {
         write_summary(connection, op, summary)?;

@@ -19,7 +19,8 @@ use std::thread::JoinHandle;
 
 use jackline_model::OperationId;
 use jackline_runtime::journal::{
-    Batch, ClaimedDeliveries, DeliveryChange, Fence, InboxId, InboxItem, NewOperation, StoreError,
+    Batch, ClaimedDeliveries, DeliveryChange, DeliveryChanged, DeliveryClaim, Fence, InboxId, InboxItem, NewOperation,
+    StoreError,
 };
 use rusqlite::Connection;
 
@@ -58,8 +59,8 @@ enum Request {
     Release { operation: OperationId, fence: Fence, reply: Reply<()> },
     ForgetHooks { operation: OperationId, reply: Reply<()> },
     Post { operation: OperationId, item: InboxItem, now: u64, reply: Reply<InboxId> },
-    ClaimDeliveries { now: u64, until: u64, limit: usize, reply: Reply<ClaimedDeliveries> },
-    ChangeDelivery { id: String, change: DeliveryChange, reply: Reply<bool> },
+    ClaimDeliveries { claim: DeliveryClaim, reply: Reply<ClaimedDeliveries> },
+    ChangeDelivery { id: String, change: DeliveryChange, reply: Reply<DeliveryChanged> },
 }
 
 /// The handle. Dropping it writes what is queued and ends the thread.
@@ -143,11 +144,11 @@ impl Writer {
         self.ask(|reply| Command::Alone(Request::Post { operation: operation.clone(), item, now, reply }))
     }
 
-    pub(crate) fn claim_deliveries(&self, now: u64, until: u64, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        self.ask(|reply| Command::Alone(Request::ClaimDeliveries { now, until, limit, reply }))
+    pub(crate) fn claim_deliveries(&self, claim: &DeliveryClaim) -> Result<ClaimedDeliveries, StoreError> {
+        self.ask(|reply| Command::Alone(Request::ClaimDeliveries { claim: *claim, reply }))
     }
 
-    pub(crate) fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<bool, StoreError> {
+    pub(crate) fn change_delivery(&self, id: &str, change: DeliveryChange) -> Result<DeliveryChanged, StoreError> {
         self.ask(|reply| Command::Alone(Request::ChangeDelivery { id: id.to_owned(), change, reply }))
     }
 

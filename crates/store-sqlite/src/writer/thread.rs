@@ -180,16 +180,13 @@ impl WriterThread {
             Request::Post { operation, item, now, reply } => {
                 reply(self.transact(true, |transaction| post::post(transaction, &operation, item, now)));
             }
-            Request::ClaimDeliveries { now, until, limit, reply } => {
+            Request::ClaimDeliveries { claim, reply } => {
                 let database = self.database.clone();
-                reply(
-                    self.transact(false, |transaction| {
-                        outbox::claim(transaction, &database, &owner, now, until, limit)
-                    }),
-                );
+                reply(self.transact(false, |transaction| outbox::claim(transaction, &database, &owner, &claim)));
             }
             Request::ChangeDelivery { id, change, reply } => {
-                reply(self.transact(false, |transaction| outbox::change(transaction, &id, &change)));
+                let database = self.database.clone();
+                reply(self.transact(false, |transaction| outbox::change(transaction, &database, &owner, &id, &change)));
             }
         }
     }

@@ -68,6 +68,7 @@ pub(super) fn words(fault: &HookFault) -> String {
         }
         (FaultCode::HttpError, Some(status)) => format!("status {status}: answer with 200"),
         (FaultCode::HttpError, None) => "a status other than 200".to_owned(),
+        (FaultCode::OutboxFull, _) => "too many deliveries wait: `jackline hooks outbox list`".to_owned(),
         (FaultCode::CommandFailed, Some(code)) => {
             format!("exit code {code}: run the program by hand with the event on its input")
         }

@@ -45,7 +45,7 @@ async fn c117_arguments_are_an_object() {
 async fn c118_an_after_hook_that_hangs_delays_one_result_and_empties_none() {
     let server = Server::start({
         let first = std::sync::atomic::AtomicBool::new(true);
-        move |_| if first.swap(false, std::sync::atomic::Ordering::SeqCst) { Reply::Hang } else { Reply::allow() }
+        move |_| if first.swap(false, Ordering::SeqCst) { Reply::Hang } else { Reply::allow() }
     });
     let hooks = Hooks::new().webhook("slow", HookKind::AfterToolCall, control(&server.url("/"), json!({"timeout": 1})));
     let handle = local(&Vars::default(), hooks);

@@ -20,8 +20,9 @@ mod ways;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, pending};
@@ -193,9 +194,12 @@ fn control(url: &str, more: Value) -> WebhookConfig {
     config(value)
 }
 
+/// A request, each for a firing of its own.
 fn request(config: WebhookConfig, payload: Value) -> WebhookRequest {
+    static FIRINGS: AtomicUsize = AtomicUsize::new(1);
     let payload = payload.as_object().unwrap().clone();
-    WebhookRequest { config: Arc::new(config), payload, delivery_id: DeliveryId::from_stored("dlv_1") }
+    let delivery_id = DeliveryId::from_stored(format!("dlv_{}", FIRINGS.fetch_add(1, Ordering::Relaxed)));
+    WebhookRequest { config: Arc::new(config), payload, delivery_id }
 }
 
 fn carrier(vars: &Vars) -> HttpCarrier {

@@ -123,6 +123,20 @@ async fn a_refused_address_is_not_published_either() {
     assert_eq!(service.notify(json!({"url": "https://host.test/", "network": {"denyPrivate": true}})).await, Ok(()));
 }
 
+#[tokio::test]
+async fn one_firing_is_published_once_however_often_it_is_repeated() {
+    let service = Service::new(Reply::ok(""));
+    let hook = json!({"url": service.target.url("/hook"), "delivery": "qstash", "fallback": "none"});
+    let first = request(config(hook.clone()), json!({"a": 1}));
+    // The answer may be lost in a crash: then the firing is repeated.
+    for _ in 0..2 {
+        carrier(&service.vars).notify(first.clone()).await.unwrap();
+    }
+    carrier(&service.vars).notify(request(config(hook), json!({"a": 1}))).await.unwrap();
+    let ids: Vec<_> = service.relay.messages().into_iter().map(|message| message.deduplication_id.unwrap()).collect();
+    assert_eq!((ids.len(), ids[0].as_str()), (2, first.delivery_id.as_str()));
+}
+
 /// A service that answers by rule.
 struct Bench {
     relay: Server,

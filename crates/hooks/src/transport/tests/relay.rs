@@ -22,6 +22,8 @@ pub(super) struct Message {
     pub(super) retries: u32,
     pub(super) delay: Option<String>,
     pub(super) timeout: Option<String>,
+    /// A message whose id the service has seen is taken and not kept again.
+    pub(super) deduplication_id: Option<String>,
 }
 
 impl Relay {
@@ -32,6 +34,13 @@ impl Relay {
         let server = Server::start(move |seen| match accept(seen, token) {
             Ok(message) => {
                 let mut messages = kept.lock().unwrap();
+                let id = message.deduplication_id.as_deref();
+                if let Some(known) =
+                    messages.iter().position(|known| id.is_some() && known.deduplication_id.as_deref() == id)
+                {
+                    let body = json!({"messageId": format!("msg_{}", known + 1), "deduplicated": true});
+                    return Reply::Full(202, body.to_string().into_bytes());
+                }
                 messages.push(message);
                 Reply::Full(200, json!({"messageId": format!("msg_{}", messages.len())}).to_string().into_bytes())
             }
@@ -97,7 +106,8 @@ fn accept(seen: &server::Seen, token: &str) -> Result<Message, (u16, String)> {
     };
     let headers = seen.headers.iter().filter_map(forwarded).collect();
     let (destination, body) = (destination.to_owned(), seen.body.clone());
-    Ok(Message { destination, method, headers, body, retries, delay, timeout })
+    let deduplication_id = header("upstash-deduplication-id");
+    Ok(Message { destination, method, headers, body, retries, delay, timeout, deduplication_id })
 }
 
 /// A span as the documentation writes it: whole numbers, each with a unit. Less than nothing for any other text.

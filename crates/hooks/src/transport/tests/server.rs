@@ -13,6 +13,8 @@ use serde_json::Value;
 pub(in super::super) enum Reply {
     /// A status and a body.
     Full(u16, Vec<u8>),
+    /// A status, and when to come again.
+    Later(u16, String),
     /// A redirect to this URL.
     Redirect(u16, String),
     /// Nothing, for as long as the client waits.
@@ -161,6 +163,9 @@ fn answer(mut stream: &TcpStream, reply: Reply) -> bool {
         Reply::Full(status, body) => {
             let more = if status == 204 { String::new() } else { length(&body) };
             stream.write_all(head(status, &more).as_bytes()).is_ok() && stream.write_all(&body).is_ok()
+        }
+        Reply::Later(status, when) => {
+            stream.write_all(head(status, &format!("retry-after: {when}\r\ncontent-length: 0\r\n")).as_bytes()).is_ok()
         }
         Reply::Redirect(status, url) => {
             stream.write_all(head(status, &format!("location: {url}\r\ncontent-length: 0\r\n")).as_bytes()).is_ok()
