@@ -18,5 +18,6 @@ mod cli {
     pub(crate) mod pipes;
     pub(crate) mod policy_page;
     pub(crate) mod signals;
+    pub(crate) mod stops;
     pub(crate) mod tour;
 }

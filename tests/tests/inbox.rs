@@ -46,7 +46,7 @@ async fn an_answer_behind_a_stop_is_dropped_and_does_not_stay() {
     let run = runtime.start(&Agent::new("root", "You wait."), "Go.", Hooks::new()).unwrap();
     assert_eq!(run.wait().await.unwrap().status, Status::WaitingForAsyncTool);
     // Both lie there before the run looks.
-    runtime.store().post(run.id(), InboxItem::Stop, 0).unwrap();
+    runtime.store().post(run.id(), InboxItem::Stop(None), 0).unwrap();
     hand_in(&runtime, run.id());
     assert_eq!(run.wait().await.unwrap().reason, Some(Reason::Interrupted));
     assert_eq!(runtime.store().inbox(run.id()).unwrap(), []);

@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Approve(ApproveArgs),
     /// Refuse calls that wait for a decision; the run ends, unless it is told to continue.
     Reject(RejectArgs),
-    /// Stop an operation and all agents below it.
+    /// Stop an operation and all agents below it, or tell a hook again that has not heard of it.
     Stop(StopArgs),
     /// Give the result of a call that answers later.
     Complete(CompleteArgs),
@@ -179,6 +179,12 @@ pub(crate) struct StopArgs {
     /// The operation.
     #[arg(value_name = "OP")]
     pub(crate) operation: String,
+    /// Stop only if exactly these calls wait for a decision.
+    #[arg(value_name = "CALL")]
+    pub(crate) calls: Vec<String>,
+    /// A name for this request: what a hook has not heard of the stop, only a request of this name tells it again.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) request: Option<String>,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }

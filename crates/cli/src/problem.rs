@@ -13,22 +13,24 @@ pub(crate) struct Problem {
     pub(crate) exit: ExitCode,
     message: String,
     hint: Option<String>,
+    /// A run is stopped, and a hook has not heard of it.
+    pub(crate) untold_stop: bool,
 }
 
 impl Problem {
     /// A mistake of the caller: nothing was started.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { exit: ExitCode::Usage, message: message.into(), hint: None }
+        Self { exit: ExitCode::Usage, message: message.into(), hint: None, untold_stop: false }
     }
 
     /// Something that failed while it was done.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self { exit: ExitCode::Failed, message: message.into(), hint: None }
+        Self { exit: ExitCode::Failed, message: message.into(), hint: None, untold_stop: false }
     }
 
     /// Something that a signal ended.
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
-        Self { exit: ExitCode::Interrupted, message: message.into(), hint: None }
+        Self { exit: ExitCode::Interrupted, message: message.into(), hint: None, untold_stop: false }
     }
 
     /// Adds what to do about it.
@@ -57,7 +59,8 @@ impl From<ConfigError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let exit = exit_of(error.advice());
-        Self { exit, message: error.to_string(), hint: store_hint(&error).map(str::to_owned) }
+        let hint = store_hint(&error).map(str::to_owned);
+        Self { exit, message: error.to_string(), hint, untold_stop: false }
     }
 }
 
@@ -76,6 +79,8 @@ impl From<RunError> for Problem {
             | RunError::MissingHooks(_)
             | RunError::Hooks(_)
             | RunError::CriticalHook { .. }
+            | RunError::StopNotTold { .. }
+            | RunError::DecisionNotTold { .. }
             | RunError::Panicked => exit_of(error.advice()),
         };
         let hint = match &error {
@@ -85,6 +90,12 @@ impl From<RunError> for Problem {
             RunError::CriticalHook { report, .. } => {
                 Some(format!("What the run did is stored: `jackline ops show {}`.", report.operation))
             }
+            RunError::StopNotTold { report, .. } => {
+                Some(format!("To repeat the notification: jackline stop {}", report.operation))
+            }
+            RunError::DecisionNotTold { operation, .. } => Some(format!(
+                "To tell it again and go on: jackline resume {operation}. To give the run up: jackline stop {operation}"
+            )),
             RunError::Store(_)
             | RunError::Machine(_)
             | RunError::Call(_)
@@ -94,7 +105,8 @@ impl From<RunError> for Problem {
             | RunError::NotResumable { .. }
             | RunError::Panicked => None,
         };
-        Self { exit, message: error.to_string(), hint }
+        let untold_stop = matches!(error, RunError::StopNotTold { .. });
+        Self { exit, message: error.to_string(), hint, untold_stop }
     }
 }
 

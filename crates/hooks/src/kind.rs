@@ -127,30 +127,6 @@ impl HookKind {
             | Self::OnCallAgentError => false,
         }
     }
-
-    /// Whether the run waits until the hooks of this type have answered.
-    ///
-    /// The other firings go into one ordered queue of the operation, drained before `onComplete`.
-    pub fn is_awaited(self) -> bool {
-        match self {
-            Self::BeforeStep
-            | Self::AfterStep
-            | Self::OnComplete
-            | Self::OnError
-            | Self::BeforeToolCall
-            | Self::BeforeCompact
-            | Self::AfterCompact
-            | Self::OnCompactError => true,
-            Self::AfterToolCall
-            | Self::OnToolCallError
-            | Self::BeforeHumanIntervention
-            | Self::AfterHumanIntervention
-            | Self::OnStopByHumanIntervention
-            | Self::BeforeCallAgent
-            | Self::AfterCallAgent
-            | Self::OnCallAgentError => false,
-        }
-    }
 }
 
 impl fmt::Display for HookKind {

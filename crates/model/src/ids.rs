@@ -73,6 +73,8 @@ id_types! {
     HookId;
     /// A request for a human decision.
     ApprovalId;
+    /// A request to stop a run, as whoever asks names it.
+    StopRequestId;
     /// A stored body, by the hash of its bytes.
     BlobId;
     /// A frozen agent configuration, by the hash of its text.

@@ -13,7 +13,10 @@ mod result;
 mod usage;
 
 pub use call::{ExecutorRoute, SideEffect, ToolCall, ToolKey, ToolSource};
-pub use ids::{AgentId, ApprovalId, BlobId, ConfigHash, HookId, MessageId, OperationId, ThreadId, ToolCallId, UserId};
+pub use ids::{
+    AgentId, ApprovalId, BlobId, ConfigHash, HookId, MessageId, OperationId, StopRequestId, ThreadId, ToolCallId,
+    UserId,
+};
 pub use message::{Content, Message, MessageBody, Part, Role};
 pub use money::NanoDollars;
 pub use origin::{Lineage, Origin};

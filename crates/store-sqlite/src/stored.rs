@@ -112,7 +112,10 @@ pub(crate) fn encode_item(item: InboxItem) -> StoredItem {
         InboxItem::ChildEnded { child, call } => {
             StoredItem { kind: CHILD_ENDED, call: None, body: to_json(&StoredChildEnd { child, call }) }
         }
-        InboxItem::Stop => StoredItem { kind: STOP, call: None, body: String::new() },
+        InboxItem::Stop(request) => {
+            let body = request.map(|request| request.to_string()).unwrap_or_default();
+            StoredItem { kind: STOP, call: None, body }
+        }
     }
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn decode_item(kind: &str, call: Option<String>, body: String) -> Res
             let end: StoredChildEnd = from_json("an end in an inbox", &body)?;
             Ok(InboxItem::ChildEnded { child: end.child, call: end.call })
         }
-        STOP => Ok(InboxItem::Stop),
+        STOP => Ok(InboxItem::Stop((!body.is_empty()).then(|| body.into()))),
         other => Err(damaged("an inbox item", format_args!("the kind `{other}` is unknown"))),
     }
 }

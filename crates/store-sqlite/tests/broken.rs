@@ -170,7 +170,7 @@ async fn a_store_that_only_looks_refuses_every_write() {
     assert!(is_told(looking.release(&id("op"), fence).unwrap_err()));
     assert!(is_told(looking.append(batch("op", fence, "r")).unwrap_err()));
     assert!(is_told(looking.flush(&id("op"), Durability::Behind).await.unwrap_err()));
-    assert!(is_told(looking.post(&id("op"), InboxItem::Stop, 0).unwrap_err()));
+    assert!(is_told(looking.post(&id("op"), InboxItem::Stop(None), 0).unwrap_err()));
 
     let before = looking.version().unwrap();
     write(&writing, batch("op", fence, "r")).await.unwrap();

@@ -109,7 +109,7 @@ async fn every_inbox_item_reads_back_in_order() {
         decided(Some("c"), PostedVerdict::RejectAndContinue { reason: None }),
         answer("d", "x"),
         InboxItem::ChildEnded { child: id("child"), call: 7 },
-        InboxItem::Stop,
+        InboxItem::Stop(None),
     ];
     let ids: Vec<_> = items.iter().map(|item| store.post(&id("op"), item.clone(), 0).unwrap()).collect();
     let stored = store.inbox(&id("op")).unwrap();
@@ -118,7 +118,7 @@ async fn every_inbox_item_reads_back_in_order() {
     let mut consume = batch("op", fence, "consumed");
     consume.consumed = ids[..5].to_vec();
     write(&store, consume).await.unwrap();
-    assert_eq!(store.inbox(&id("op")).unwrap(), [(ids[5], InboxItem::Stop)]);
+    assert_eq!(store.inbox(&id("op")).unwrap(), [(ids[5], InboxItem::Stop(None))]);
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn the_version_changes_when_another_store_writes() {
     mine.create(new_operation("op")).unwrap();
     let before = mine.version().unwrap();
     assert_eq!(mine.version().unwrap(), before);
-    other.post(&id("op"), InboxItem::Stop, 0).unwrap();
+    other.post(&id("op"), InboxItem::Stop(None), 0).unwrap();
     assert_ne!(mine.version().unwrap(), before);
     assert_eq!(mine.inbox(&id("op")).unwrap().len(), 1);
 }

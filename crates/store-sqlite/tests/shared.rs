@@ -205,7 +205,7 @@ fn a_living_process_is_not_robbed_and_can_be_told_things() {
     let store = place.open();
     let error = store.claim(&id("op0")).unwrap_err();
     assert_eq!(error, StoreError::Owned { operation: id("op0"), owner: format!("process {}", child.id()) });
-    store.post(&id("op0"), InboxItem::Stop, 0).unwrap();
+    store.post(&id("op0"), InboxItem::Stop(None), 0).unwrap();
     // It stops by itself.
     let left: Vec<_> = lines.map(Result::unwrap).filter(|line| line.contains("stopped")).collect();
     assert_eq!(left.len(), 1);

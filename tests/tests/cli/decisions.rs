@@ -47,7 +47,11 @@ fn a_stop_ends_a_run_that_nobody_runs_although_its_files_are_gone() {
     let stopped = home.run(&["stop", "last"]);
     assert_eq!(stopped.code, Some(0), "{}", stopped.err);
     assert_eq!(home.newest()["status"], "interrupted");
-    assert_eq!(home.run(&["stop", "last"]).code, Some(2));
+    let again = home.run(&["stop", "last"]);
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    assert!(again.err.contains("is stopped already, and everybody has heard of it who must"), "{}", again.err);
+    let other = home.run(&["stop", "last", "--request", "other"]);
+    assert_eq!(other.code, Some(2), "{}", other.err);
 }
 
 #[test]

@@ -13,10 +13,13 @@ use jackline_runtime::machine::{Effect, EffectId, Machine, table::RowId};
 use jackline_runtime::tokens::ByteBound;
 use jackline_store_sqlite::SqliteStore;
 
-use crate::job;
+use crate::{job, stop};
 
 pub(crate) const PLACE: &str = "JACKLINE_KILL_TEST_PLACE";
 pub(crate) const KILL_AT: &str = "JACKLINE_KILL_TEST_BOUNDARY";
+
+/// Set: the job is the one that is stopped.
+pub(crate) const STOPS: &str = "JACKLINE_KILL_TEST_STOPS";
 
 /// A line of the log outside the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub(crate) enum Line {
     Ran(String),
     /// A hook body ran.
     Hook(String),
+    /// A receiver was told, with this delivery id.
+    Told(String, String),
 }
 
 /// What was logged so far.
@@ -39,6 +44,7 @@ pub(crate) fn lines(place: &Path) -> Vec<Line> {
             "effect" => Line::Effect(first.to_owned(), rest.to_owned()),
             "ran" => Line::Ran(format!("{first} {rest}")),
             "hook" => Line::Hook(first.to_owned()),
+            "told" => Line::Told(first.to_owned(), rest.to_owned()),
             other => panic!("unknown line {other}"),
         })
     };
@@ -50,16 +56,20 @@ pub(crate) fn lines(place: &Path) -> Vec<Line> {
 pub(crate) struct Log(PathBuf);
 
 impl Log {
+    pub(crate) fn at(place: &Path) -> Self {
+        Self(place.join("log"))
+    }
+
     pub(crate) fn add(&self, line: &str) {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.0).unwrap();
         file.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 }
 
-struct Killer {
-    log: Log,
-    performed: AtomicUsize,
-    kill_at: Option<usize>,
+pub(crate) struct Killer {
+    pub(crate) log: Log,
+    pub(crate) performed: AtomicUsize,
+    pub(crate) kill_at: Option<usize>,
 }
 
 impl Probe for Killer {
@@ -81,11 +91,14 @@ fn process() {
     let Some(place) = std::env::var_os(PLACE).map(PathBuf::from) else { return };
     let kill_at = std::env::var(KILL_AT).ok().map(|text| text.parse().unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(work(&place, kill_at));
+    match std::env::var_os(STOPS) {
+        None => runtime.block_on(work(&place, kill_at)),
+        Some(_) => runtime.block_on(stop::work(&place, kill_at)),
+    }
 }
 
 async fn work(place: &Path, kill_at: Option<usize>) {
-    let log = Log(place.join("log"));
+    let log = Log::at(place);
     let store = SqliteStore::open(place.join("jackline.db"), &jackline_store_sqlite::OpenOptions::default()).unwrap();
     let killer = Killer { log: log.clone(), performed: AtomicUsize::new(0), kill_at };
     let runtime = Runtime::builder()

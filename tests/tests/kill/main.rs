@@ -1,19 +1,21 @@
 //! A real process, ended with SIGKILL at every effect, resumed, and compared with the run that was
 //! not killed.
 //!
-//! The run has parallel tools of every side effect, an approval, a compression and a sub-agent. The
-//! bodies of tools and hooks leave a line in a file outside the process.
+//! The run has parallel tools of every side effect, an approval, a compression and a sub-agent; another is stopped, and
+//! a hook that must hear of it does not at first. The bodies of tools and hooks leave a line in a file outside the
+//! process.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod child;
 mod job;
+mod stop;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use jackline_model::{Message, MessageBody, OperationId};
+use jackline_model::{Message, MessageBody, OperationId, Status};
 use jackline_runtime::drive::check_operation;
 use jackline_runtime::journal::{Store, decode};
 use jackline_runtime::machine::What;
@@ -54,6 +56,44 @@ fn killed_at(boundary: usize, expected: &BTreeMap<OperationId, Vec<Message>>) {
     no_body_ran_twice(boundary, &log);
     every_invariant_holds(boundary, place.path());
     compare(boundary, expected, &messages(place.path()));
+}
+
+#[test]
+fn l18_killed_at_every_effect_a_stop_is_told_until_it_is_heard() {
+    let whole = tempfile::tempdir().unwrap();
+    assert!(run_stopped(whole.path(), None).success(), "{}", output(whole.path()));
+    let effects = lines(whole.path()).iter().filter(|line| matches!(line, Line::Effect(..))).count();
+    assert!(effects >= 14, "the run has {effects} effects");
+    for boundary in 1..=effects {
+        let place = tempfile::tempdir().unwrap();
+        let died = run_stopped(place.path(), Some(boundary));
+        assert!(was_killed(died), "boundary {boundary}: {died}");
+        let answered = answered_firings(place.path());
+        let before = lines(place.path()).len();
+        assert!(run_stopped(place.path(), None).success(), "boundary {boundary}\n{}", output(place.path()));
+        let log = lines(place.path());
+        for line in &log[before..] {
+            if let Line::Effect(operation, id) = line {
+                assert!(!answered.contains(&(operation.clone(), id.clone())), "boundary {boundary}: {id}");
+            }
+        }
+        // Once in vain and once heard; the process may have died between the two, or before it wrote down the first.
+        let told = |url: &str| -> Vec<&String> {
+            let told =
+                log.iter().filter_map(|line| if let Line::Told(told, id) = line { Some((told, id)) } else { None });
+            told.filter(|(told, _)| *told == url).map(|(_, id)| id).collect()
+        };
+        for (url, bounds) in [(stop::STOP, 2..=3), (stop::END, 1..=2)] {
+            let ids = told(url);
+            assert!(bounds.contains(&ids.len()), "boundary {boundary}: {url} was told {ids:?}");
+            assert!(ids.iter().all(|id| *id == ids[0]), "boundary {boundary}: {url} was told {ids:?}");
+        }
+        assert!(!log.iter().any(|line| matches!(line, Line::Ran(_))), "boundary {boundary}: a call ran");
+        every_invariant_holds(boundary, place.path());
+        let store = open(place.path()).unwrap();
+        let [header] = store.list(9).unwrap().try_into().unwrap();
+        assert_eq!(header.summary.status, Status::Interrupted, "boundary {boundary}");
+    }
 }
 
 /// Equal, but for calls that may have run and must not run again: they say so.
@@ -143,7 +183,17 @@ fn open(place: &Path) -> Result<SqliteStore, jackline_runtime::journal::StoreErr
 }
 
 fn run(place: &Path, kill_at: Option<usize>) -> ExitStatus {
+    run_with(place, kill_at, &[])
+}
+
+/// Runs the job that is stopped.
+fn run_stopped(place: &Path, kill_at: Option<usize>) -> ExitStatus {
+    run_with(place, kill_at, &[(child::STOPS, "1")])
+}
+
+fn run_with(place: &Path, kill_at: Option<usize>, variables: &[(&str, &str)]) -> ExitStatus {
     let mut command = Command::new(std::env::current_exe().unwrap());
+    command.envs(variables.iter().copied());
     command
         .args(["--exact", "child::process", "--nocapture", "--test-threads=1"])
         .env(child::PLACE, place)

@@ -47,7 +47,7 @@ async fn work(place: &Path, job: Job) {
     let mut report = run.wait().await.unwrap();
     if report.status == Status::WaitingForAsyncTool {
         if job.case == Case::TooLate {
-            runtime.store().post(run.id(), InboxItem::Stop, 0).unwrap();
+            runtime.store().post(run.id(), InboxItem::Stop(None), 0).unwrap();
         }
         hand_in(&runtime, run.id(), &secret);
         report = run.wait().await.unwrap();

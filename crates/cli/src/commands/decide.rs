@@ -6,17 +6,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jackline_model::{ExitCode, ToolCallId, ToolRunResult};
-use jackline_runtime::drive::Runtime;
+use jackline_model::{ExitCode, StopRequestId, ToolCallId, ToolRunResult};
+use jackline_runtime::drive::{Runtime, StopRequest};
 use jackline_runtime::journal::{Approval, Header, PostedDecision, PostedVerdict, Store};
 
-use super::resume::{end_here, go_on, is_run_elsewhere};
+use super::resume::{end_here, go_on, is_run_elsewhere, tell_stop_again};
 use crate::args::{ApproveArgs, Common, CompleteArgs, RejectArgs, StopArgs, ViewArgs};
 use crate::host::NoModel;
 use crate::problem::Problem;
 use crate::render::say;
 use crate::run::{input_text, undecided};
-use crate::store::{self, command_line};
+use crate::store::{self, command_line, quoted};
 
 /// `jackline approve`.
 pub(crate) fn approve(common: &Common, args: &ApproveArgs) -> Result<ExitCode, Problem> {
@@ -43,8 +43,28 @@ pub(crate) fn reject(common: &Common, args: &RejectArgs) -> Result<ExitCode, Pro
 pub(crate) fn stop(common: &Common, args: &StopArgs) -> Result<ExitCode, Problem> {
     let store = store::open_existing(common)?;
     let header = store::find(store.as_ref(), &args.operation)?;
-    recorder(&store)?.stop(&header.id)?;
-    end(common, &store, &header, args.view)
+    let calls: Vec<ToolCallId> = args.calls.iter().map(|call| ToolCallId::new(call.as_str())).collect();
+    let request = StopRequest {
+        id: args.request.as_deref().map(StopRequestId::from),
+        calls: (!calls.is_empty()).then_some(calls),
+    };
+    let stopped = if header.summary.status.is_terminal() {
+        tell_stop_again(common, &store, &header, &request, args.view)
+    } else {
+        recorder(&store)?.stop_as(&header.id, &request)?;
+        end(common, &store, &header, args.view)
+    };
+    stopped.map_err(|problem| match problem.untold_stop {
+        true => problem.hint(format!("To repeat the notification: {}", same_stop(common, &header, args))),
+        false => problem,
+    })
+}
+
+/// The command that makes the same request.
+fn same_stop(common: &Common, header: &Header, args: &StopArgs) -> String {
+    let name = args.request.iter().flat_map(|name| ["--request".to_owned(), quoted(name)]);
+    let words: Vec<String> = args.calls.iter().map(|call| quoted(call)).chain(name).collect();
+    command_line(common, "stop", &header.id, &words.join(" "))
 }
 
 /// `jackline complete`.

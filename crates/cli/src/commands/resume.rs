@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jackline_hooks::Hooks;
 use jackline_model::{ExitCode, OperationId};
-use jackline_runtime::drive::{Agent, Resume};
+use jackline_runtime::drive::{Agent, Resume, StopRequest, Stopping};
 use jackline_runtime::journal::{Header, Store, StoreError};
 
 use crate::args::{Common, ResumeArgs, ViewArgs};
@@ -49,6 +49,32 @@ pub(super) fn end_here(
 ) -> Result<ExitCode, Problem> {
     let without = header.required_hooks.iter().cloned().collect();
     follow(common, store, header, &without, view, ModelNeed::NeverAsked)
+}
+
+/// Makes the request again that has stopped an operation: a hook that must hear of it and has not is told, and nothing
+/// else happens.
+pub(super) fn tell_stop_again(
+    common: &Common,
+    store: &Arc<dyn Store>,
+    header: &Header,
+    request: &StopRequest,
+    view: ViewArgs,
+) -> Result<ExitCode, Problem> {
+    let agent = frozen_agent(store.as_ref(), header)?;
+    let runtime = host::runtime(&agent, Arc::clone(store), ModelNeed::NeverAsked)?;
+    let mut screen = screen(common, view);
+    block_on(async {
+        let events = runtime.events();
+        let Stopping::Retelling(run) = runtime.stop_as(&header.id, request)? else {
+            say(format!("`{}` is stopped already, and everybody has heard of it who must", header.id));
+            return Ok(());
+        };
+        let followed = Follow::with(&runtime, &mut screen, &mut Decider::Nobody)?.follow(&run, events).await;
+        host::deliver_due(&runtime).await;
+        followed.map(drop)
+    })?;
+    screen.finish()?;
+    Ok(ExitCode::Done)
 }
 
 /// Whether another living process works on an operation.

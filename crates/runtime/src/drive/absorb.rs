@@ -28,16 +28,10 @@ impl Operation {
     /// Takes in what an effect came to.
     pub(crate) fn absorb(&mut self, done: Done) -> Result<(), RunError> {
         match done {
-            Done::Hook(id, delivered) => {
-                self.enqueue(&delivered.outbox)?;
-                self.pending.heard.extend(delivered.heard);
-                self.critical = self.critical.take().or(delivered.critical);
-                self.take(What::HookAnswered(id))
-            }
+            Done::Hook(id, delivered) => self.hook_answered(id, delivered),
             Done::Notice(id, delivered) => {
                 self.enqueue(&delivered.outbox)?;
                 self.pending.heard.extend(delivered.heard);
-                self.critical = self.critical.take().or(delivered.critical);
                 self.notice_under_way = false;
                 self.take(What::NoticeDelivered(id))
             }
@@ -247,7 +241,8 @@ impl Operation {
     /// What follows from a move that began in `from`, whatever the input was.
     pub(crate) fn after_move(&mut self, from: StateKind) {
         let to = self.machine.state().kind();
-        if to != from {
+        // A stop that is told once more ends nothing: that has been told.
+        if to != from && !(from == StateKind::TellingStop && to == StateKind::Finished) {
             self.tell_state(to);
         }
         if self.approval.is_some() && !self.awaits_human() {
@@ -287,7 +282,9 @@ impl Operation {
             | StateKind::AskingHuman
             | StateKind::Summarizing
             | StateKind::ClosingCompaction
+            | StateKind::TellingDecision
             | StateKind::Draining
+            | StateKind::TellingStop
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => {}

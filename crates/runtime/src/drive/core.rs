@@ -17,7 +17,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::agent::Agent;
 use super::clock::{Clock, Hold};
-use super::operation::{Operation, Rest};
+use super::operation::Operation;
 use super::outbox::Outbox;
 use super::setup::{Parts, Setup};
 use super::spawn::{Held, spawn_held};
@@ -84,18 +84,50 @@ pub enum RunError {
         /// Which hook failed, and how.
         error: Box<DispatchError>,
     },
+    /// The run is stopped, as the report says, and a hook whose delivery must not fail was not told of it. The request
+    /// that stopped the run tells it when it is made again, and does nothing else.
+    #[error(
+        "operation `{}` is stopped all the same, but {error}; the same stop request, made again, repeats that \
+         notification and nothing else",
+        .report.operation
+    )]
+    StopNotTold {
+        /// How the run ended; that is stored.
+        report: Box<Report>,
+        /// Which hook failed, and how.
+        error: Box<DispatchError>,
+    },
+    /// A person has decided, and a hook whose delivery must not fail was not told. Nothing that was decided is done
+    /// before it is: resume the operation to tell it again.
+    #[error(
+        "{error}, and it must hear of a decision before that is carried out. Nothing was done, and the decision stays; \
+         resuming operation `{operation}` tells it again"
+    )]
+    DecisionNotTold {
+        /// The operation.
+        operation: OperationId,
+        /// Which hook failed, and how.
+        error: Box<DispatchError>,
+    },
     /// The driver itself panicked.
     #[error("the driver of the operation panicked; resume it")]
     Panicked,
 }
 
 impl RunError {
+    /// Whether a hook was not told that can still be told.
+    pub(crate) fn may_be_made_good(&self) -> bool {
+        matches!(self, Self::StopNotTold { .. } | Self::DecisionNotTold { .. })
+    }
+
     /// What a caller can do.
     pub fn advice(&self) -> Advice {
         match self {
             Self::Store(error) => error.advice(),
             Self::Setup(_) | Self::MissingHooks(_) | Self::Hooks(_) => Advice::Fix,
-            Self::Panicked => Advice::Retry { after: Duration::ZERO },
+            Self::Panicked | Self::StopNotTold { .. } | Self::DecisionNotTold { .. } => {
+                Advice::Retry { after: Duration::ZERO }
+            }
             Self::Machine(_)
             | Self::Call(_)
             | Self::Journal(_)
@@ -164,6 +196,8 @@ pub(crate) enum Purpose {
     Continue,
     /// To open a new episode, if it has ended in a way that allows that.
     Resume,
+    /// To tell its stop once more, if a hook that must hear of it was not reached.
+    Retell,
 }
 
 /// An operation that this process knows.
@@ -347,6 +381,10 @@ impl Core {
             entry.mailbox.ring(self.clock.as_ref());
             return Ok(());
         }
+        // What came of it is not forgotten for a wake-up that was late.
+        if purpose == Purpose::Continue && entry.has_ended() {
+            return Ok(());
+        }
         entry.report = None;
         let Some(core) = self.myself.upgrade() else { return Ok(()) };
         let (mailbox, ancestors) = (Arc::clone(&entry.mailbox), entry.ancestors.clone());
@@ -383,7 +421,7 @@ impl Core {
     /// Stops one sub-agent. With its `ancestors` it is launched if it does not run: only running can
     /// it end.
     pub(crate) fn stop_child(&self, child: &OperationId, ancestors: Vec<OperationId>) -> Result<(), RunError> {
-        match self.store.post(child, InboxItem::Stop, self.clock.now_ms()) {
+        match self.store.post(child, InboxItem::Stop(None), self.clock.now_ms()) {
             Ok(_) if ancestors.is_empty() => self.wake(child),
             Ok(_) => self.launch(child, ancestors, Purpose::Continue, None),
             // It has ended already.
@@ -430,6 +468,13 @@ impl Core {
         self.live().get(id)?.report.clone()
     }
 
+    /// What a hook that must hear was not told about an operation below this one.
+    pub(crate) fn untold_below(&self, root: &OperationId) -> Option<RunError> {
+        let live = self.live();
+        let below = live.values().filter(|live| live.ancestors.contains(root));
+        below.filter_map(|live| live.report.as_ref()?.as_ref().err()).find(|error| error.may_be_made_good()).cloned()
+    }
+
     async fn run_one(
         self: Arc<Self>,
         id: OperationId,
@@ -447,9 +492,9 @@ impl Core {
         let outcome = AssertUnwindSafe(drive).catch_unwind().await.unwrap_or(Err(RunError::Panicked));
         drop(permit);
         let (outcome, wake_at) = match outcome {
-            Ok(Rest { report, wake_at, critical: None }) => (Ok(report), wake_at),
-            Ok(Rest { report, wake_at, critical: Some(error) }) => {
-                (Err(RunError::CriticalHook { report: Box::new(report), error }), wake_at)
+            Ok(rest) => {
+                let wake_at = rest.wake_at;
+                (rest.outcome(), wake_at)
             }
             Err(error) => (Err(error), None),
         };
@@ -462,6 +507,7 @@ impl Core {
             live.report = Some(outcome);
             live.alarm = wake_at.map(|at| self.alarm(id.clone(), at));
         }
+        self.unregister_ended(ancestors.iter().chain([&id]));
         mailbox.quiet();
         // Whoever rang while we were leaving found a task that no longer listened.
         if mailbox.take_unread() && !ended {
@@ -477,10 +523,22 @@ impl Core {
         self.tell_rested(ancestors.iter().chain([&id]));
     }
 
-    /// The hooks of an operation that has ended. Stored ones stay where a new episode may need them.
+    /// Lets go of the hooks of operations that have ended; not before those below have ended as well, which may have
+    /// inherited them.
+    fn unregister_ended<'a>(&self, operations: impl Iterator<Item = &'a OperationId>) {
+        let live = self.live();
+        for id in operations {
+            let is_over = live.get(id).is_none_or(Live::has_ended);
+            let is_needed = live.values().any(|other| other.task.is_some() && other.ancestors.contains(id));
+            if is_over && !is_needed {
+                self.dispatcher.unregister(id);
+            }
+        }
+    }
+
+    /// The stored hooks of an operation that has ended stay where a new episode may need them.
     fn forget_hooks(&self, id: &OperationId, outcome: &Result<Report, RunError>) {
         let has_stored = self.dispatcher.serialized(id).is_some_and(|stored| !stored.is_empty());
-        self.dispatcher.unregister(id);
         let may_go_on = match outcome {
             Ok(report) => report.resumable,
             Err(RunError::CriticalHook { report, .. }) => report.resumable,
@@ -518,7 +576,9 @@ impl Core {
 fn is_end(outcome: &Result<Report, RunError>) -> bool {
     match outcome {
         Ok(report) => report.status.is_terminal(),
-        Err(RunError::CriticalHook { report, .. }) => report.status.is_terminal(),
+        Err(RunError::CriticalHook { report, .. } | RunError::StopNotTold { report, .. }) => {
+            report.status.is_terminal()
+        }
         Err(_) => false,
     }
 }

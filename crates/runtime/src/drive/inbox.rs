@@ -30,8 +30,8 @@ impl Operation {
 
     fn take_item(&mut self, id: InboxId, item: InboxItem) -> Result<bool, RunError> {
         match item {
-            InboxItem::Stop => {
-                let moved = self.offer(What::StopRequested)?;
+            InboxItem::Stop(request) => {
+                let moved = self.offer(What::StopRequested(request))?;
                 self.pending.consumed.push(id);
                 Ok(matches!(moved, Moved::Row(_)))
             }
@@ -153,7 +153,10 @@ impl Operation {
                     self.claimed.insert(call, id);
                     return Ok(Some(self.child_answer(&child)?));
                 }
-                InboxItem::Decided(_) | InboxItem::Answer { .. } | InboxItem::ChildEnded { .. } | InboxItem::Stop => {}
+                InboxItem::Decided(_)
+                | InboxItem::Answer { .. }
+                | InboxItem::ChildEnded { .. }
+                | InboxItem::Stop(_) => {}
             }
         }
         Ok(None)
@@ -201,7 +204,9 @@ impl Operation {
             let inputs = decode(record).map_err(|error| RunError::Journal(error.to_string()))?;
             for stands in inputs.into_iter().filter_map(|(_, boundary)| Some(boundary?.stands)) {
                 fault = match stands {
-                    Stands::Draining { ending, .. } | Stands::Completing(ending) => ending.fault,
+                    Stands::Draining { ending, .. } | Stands::TellingStop(ending) | Stands::Completing(ending) => {
+                        ending.fault
+                    }
                     Stands::OpeningStep | Stands::WaitingForHuman | Stands::WaitingForAsyncTool => None,
                 };
             }

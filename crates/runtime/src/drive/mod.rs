@@ -26,9 +26,11 @@ mod perform;
 mod runtime;
 mod setup;
 mod spawn;
+mod stopping;
 mod stream;
 mod stream_schema;
 mod summarize;
+mod telling;
 mod turn;
 mod unit;
 
@@ -41,5 +43,6 @@ pub use outbox::{OUTBOX_GRACE, OutboxReport};
 pub use panic_hook::install_quiet_panic_hook;
 pub use runtime::{Prompt, Resume, Run, Runtime, RuntimeBuilder};
 pub use setup::SetupError;
+pub use stopping::{StopRequest, Stopping};
 pub use stream::{Decided, EVENTS_VERSION, Events, HookReceipt, PendingCallView, Report, StreamEvent, Told};
 pub use stream_schema::events_schema;

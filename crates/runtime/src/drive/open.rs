@@ -34,7 +34,7 @@ impl Operation {
     ) -> Result<Self, RunError> {
         let fence = match purpose {
             Purpose::Begin(fence) => fence,
-            Purpose::Continue | Purpose::Resume => core.store.claim(id)?,
+            Purpose::Continue | Purpose::Resume | Purpose::Retell => core.store.claim(id)?,
         };
         let opened =
             core.bring_back_hooks(id).and_then(|()| Self::open_owned(core, id, rounds, purpose, mailbox, fence));
@@ -118,6 +118,8 @@ impl Operation {
             StateKind::Idle if self.is_stopped()? => Ok(()),
             StateKind::Idle => self.take(What::BeginRequested),
             StateKind::Finished if purpose == Purpose::Resume => self.begin_anew(),
+            // Refused if another process was quicker: then everybody has heard.
+            StateKind::Finished if purpose == Purpose::Retell => self.offer(What::RetellRequested).map(drop),
             StateKind::Finished
             | StateKind::OpeningStep
             | StateKind::Planning
@@ -130,8 +132,10 @@ impl Operation {
             | StateKind::ClosingCompaction
             | StateKind::ClosingStep
             | StateKind::WaitingForHuman
+            | StateKind::TellingDecision
             | StateKind::WaitingForAsyncTool
             | StateKind::Draining
+            | StateKind::TellingStop
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => Ok(()),
@@ -150,7 +154,7 @@ impl Operation {
 
     fn is_stopped(&self) -> Result<bool, RunError> {
         let inbox = self.core.store.inbox(self.id())?;
-        Ok(inbox.iter().any(|(_, item)| *item == InboxItem::Stop))
+        Ok(inbox.iter().any(|(_, item)| matches!(item, InboxItem::Stop(_))))
     }
 
     /// Sub-agents whose end is not in our inbox yet go on with their parent. One whose status is
@@ -200,21 +204,23 @@ pub(crate) fn over_for_good(core: &Core, id: &OperationId) -> Result<Option<Reas
         | State::ClosingCompaction { .. }
         | State::ClosingStep(_)
         | State::WaitingForHuman
+        | State::TellingDecision { .. }
         | State::WaitingForAsyncTool
         | State::Draining { .. }
+        | State::TellingStop { .. }
         | State::Completing(_)
         | State::ReportingError(_)
         | State::Failed => None,
     })
 }
 
-fn agent_of(loaded: &Loaded) -> Result<Agent, RunError> {
+pub(super) fn agent_of(loaded: &Loaded) -> Result<Agent, RunError> {
     serde_json::from_str(&loaded.config).map_err(|error| RunError::Setup(error.to_string()))
 }
 
 /// The machine as the journal leaves it: the last boundary and what came after. With the sub-agents
 /// of calls that were being refused.
-fn replay(agent: &Agent, loaded: &Loaded) -> Result<(Machine, BTreeMap<Ordinal, OperationId>), RunError> {
+pub(super) fn replay(agent: &Agent, loaded: &Loaded) -> Result<(Machine, BTreeMap<Ordinal, OperationId>), RunError> {
     let mut inputs: Vec<(Input, Option<Boundary>)> = Vec::new();
     for record in &loaded.records {
         inputs.extend(decode(record).map_err(|error| RunError::Journal(error.to_string()))?);

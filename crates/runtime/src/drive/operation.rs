@@ -73,7 +73,7 @@ pub(crate) struct Operation {
 /// What comes of a firing.
 #[derive(Debug, Default)]
 pub(crate) struct Delivered {
-    /// A critical hook that failed about the end of the run.
+    /// A critical hook that failed, if whoever waits for the run is to hear of it.
     pub(crate) critical: Option<Box<DispatchError>>,
     /// What the store is to keep until it is delivered.
     pub(crate) outbox: Vec<OutboxItem>,
@@ -88,6 +88,21 @@ pub(crate) struct Rest {
     pub(crate) wake_at: Option<u64>,
     /// A critical hook that failed about its end.
     pub(crate) critical: Option<Box<DispatchError>>,
+    /// It is one that may still be told of the stop.
+    pub(crate) is_stop_owed: bool,
+}
+
+impl Rest {
+    /// What whoever waits for the run hears.
+    pub(crate) fn outcome(self) -> Result<Report, RunError> {
+        let Some(error) = self.critical else { return Ok(self.report) };
+        let report = Box::new(self.report);
+        Err(if self.is_stop_owed {
+            RunError::StopNotTold { report, error }
+        } else {
+            RunError::CriticalHook { report, error }
+        })
+    }
 }
 
 /// A firing that waits for its delivery. Its event was built when it fired: later the turn, the step
@@ -128,7 +143,8 @@ impl Operation {
             Err(_) => Ok(()),
         })?;
         result?;
-        Ok(Rest { report: self.report(), wake_at: self.machine.next_deadline(), critical: self.critical })
+        let is_stop_owed = self.is_stop_owed();
+        Ok(Rest { report: self.report(), wake_at: self.machine.next_deadline(), critical: self.critical, is_stop_owed })
     }
 
     async fn drive_to_rest(&mut self) -> Result<(), RunError> {
@@ -200,7 +216,9 @@ impl Operation {
             | StateKind::Summarizing
             | StateKind::ClosingCompaction
             | StateKind::ClosingStep
+            | StateKind::TellingDecision
             | StateKind::Draining
+            | StateKind::TellingStop
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Failed => false,
@@ -272,6 +290,7 @@ impl Operation {
     pub(crate) fn ending(&self) -> Option<&Ending> {
         match self.machine.state() {
             State::Draining { report, .. }
+            | State::TellingStop { report, .. }
             | State::Completing(report)
             | State::ReportingError(report)
             | State::Finished(report) => Some(report),
@@ -287,6 +306,7 @@ impl Operation {
             | State::ClosingCompaction { .. }
             | State::ClosingStep(_)
             | State::WaitingForHuman
+            | State::TellingDecision { .. }
             | State::WaitingForAsyncTool
             | State::Failed => None,
         }

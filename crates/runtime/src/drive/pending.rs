@@ -47,7 +47,7 @@ impl Pending {
         operation: &OperationId,
         fence: Fence,
     ) -> Result<(), StoreError> {
-        if self.inputs.is_empty() && self.consumed.is_empty() {
+        if self.inputs.is_empty() && self.consumed.is_empty() && self.heard.is_empty() {
             return Ok(());
         }
         self.keep_last_boundary();

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::ask;
 use super::core::RunError;
-use super::facts::{STOPPED_BY_USER, Sight};
+use super::facts::Sight;
 use super::hearing::{call_of, heard, receipts};
 use super::operation::{Delivered, Done, Notice, Operation};
 use super::stream::{PendingCallView, Stream, Told};
@@ -72,7 +72,7 @@ impl Operation {
             Effect::Cancel => {
                 self.cancel.cancel();
                 self.cancel = CancellationToken::new();
-                if self.machine.state().kind() == StateKind::Completing {
+                if matches!(self.machine.state().kind(), StateKind::TellingStop | StateKind::Completing) {
                     // The time for deliveries is over.
                     self.notice_cancel.cancel();
                     self.notices.clear();
@@ -131,7 +131,7 @@ impl Operation {
                 self.ready.push_back(Done::Hook(id, Delivered::default()));
             }
             Some(event) => {
-                let delivery = self.deliver(id, event);
+                let delivery = self.deliver(id, event, self.cancel.clone());
                 self.launch(delivery.map(move |delivered| Done::Hook(id, delivered)).boxed());
             }
         }
@@ -152,7 +152,7 @@ impl Operation {
                 self.pending.make(Durability::Committed, store.as_ref(), self.run.id(), self.fence).await?;
             }
             self.notice_under_way = true;
-            let delivery = self.deliver(id, event);
+            let delivery = self.deliver(id, event, self.notice_cancel.clone());
             self.launch(delivery.map(move |delivered| Done::Notice(id, delivered)).boxed());
         }
         Ok(())
@@ -164,15 +164,13 @@ impl Operation {
     }
 
     /// The delivery of an event that fired here, and what comes of it.
-    fn deliver(&self, id: EffectId, event: Event) -> BoxFuture<'static, Delivered> {
+    fn deliver(&self, id: EffectId, event: Event, cancel: CancellationToken) -> BoxFuture<'static, Delivered> {
         let (kind, step) = (event.kind(), id.step);
         let hooks = self.hooks.at(id);
         let call = call_of(&event);
         let (stream, clock) = (self.core.stream.clone(), Arc::clone(&self.core.clock));
         let operation = self.id().clone();
-        let cancel = if kind.is_awaited() { self.cancel.clone() } else { self.notice_cancel.clone() };
         let is_last_word = matches!(kind, HookKind::OnComplete | HookKind::OnError);
-        let is_raised = kind == HookKind::OnComplete || is_stop_by_user(&event);
         async move {
             let dispatch = hooks.dispatch(kind, || event);
             let delivery = if is_last_word {
@@ -191,7 +189,7 @@ impl Operation {
             }
             let heard = heard(call, step, &delivery);
             let outbox = delivery.outbox.clone();
-            let critical = delivery.surface().err().filter(|_| is_raised).map(Box::new);
+            let critical = delivery.surface().err().map(Box::new);
             Delivered { critical, outbox, heard }
         }
         .boxed()
@@ -427,11 +425,6 @@ impl Operation {
             index: call.index,
         });
     }
-}
-
-/// Whether somebody has asked for the end that this tells of, and hears when it cannot be told.
-fn is_stop_by_user(event: &Event) -> bool {
-    matches!(event, Event::OnStopByHumanIntervention(stop) if stop.reason.as_deref() == Some(STOPPED_BY_USER))
 }
 
 /// The open request, as it is shown.

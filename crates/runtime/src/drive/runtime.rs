@@ -19,6 +19,7 @@ use super::conversation::message_id;
 use super::core::{Core, CounterFor, Ids, Probe, Purpose, RandomIds, RunError};
 use super::open::over_for_good;
 use super::outbox::{Outbox, OutboxReport, StoreRoom};
+use super::stopping::StopRequest;
 use super::stream::{Events, Report, Stream};
 use crate::journal::{Approval, Header, InboxItem, MemoryStore, NewOperation, PlacedMessage, PostedDecision, Store};
 use crate::llm::Model;
@@ -33,7 +34,7 @@ use crate::tokens::TokenCounter;
 /// loses nothing.
 #[derive(Clone, Debug)]
 pub struct Runtime {
-    core: Arc<Core>,
+    pub(super) core: Arc<Core>,
 }
 
 impl Runtime {
@@ -149,11 +150,13 @@ impl Runtime {
 
     /// Stops an operation and everything below it. What has happened stays; the run can be resumed.
     ///
+    /// As [`stop_as`](Self::stop_as) with a request that has no name.
+    ///
     /// # Errors
     ///
-    /// [`RunError::Store`] with a refusal when it has ended.
+    /// [`RunError::Store`] with a refusal when it has ended otherwise.
     pub fn stop(&self, id: &OperationId) -> Result<(), RunError> {
-        self.post(id, InboxItem::Stop)
+        self.stop_as(id, &StopRequest::default()).map(drop)
     }
 
     /// What all operations of this runtime tell while they run.
@@ -225,7 +228,7 @@ impl Runtime {
         self.core.wake_all()
     }
 
-    fn post(&self, id: &OperationId, item: InboxItem) -> Result<(), RunError> {
+    pub(super) fn post(&self, id: &OperationId, item: InboxItem) -> Result<(), RunError> {
         self.core.store.post(id, item, self.core.clock.now_ms())?;
         self.core.wake(id)
     }
@@ -283,7 +286,7 @@ impl Drop for Run {
 }
 
 impl Run {
-    fn new(core: Arc<Core>, id: OperationId) -> Self {
+    pub(super) fn new(core: Arc<Core>, id: OperationId) -> Self {
         core.hold_handle(&id);
         Self { core, id }
     }
@@ -302,7 +305,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`RunError`] when there is no trustworthy end. A run that failed is `Ok` with reason `error`.
+    /// [`RunError`] when there is no trustworthy end, or when a hook that must hear of a stop or a decision was not told,
+    /// of this run or of one below it. A run that failed is `Ok` with reason `error`.
     pub async fn wait(&self) -> Result<Report, RunError> {
         let rested = self.core.rested(&self.id);
         loop {
@@ -312,7 +316,7 @@ impl Run {
             if self.core.is_quiet(&self.id)
                 && let Some(report) = self.core.report(&self.id)
             {
-                return report;
+                return report.and_then(|report| self.core.untold_below(&self.id).map_or(Ok(report), Err));
             }
             next.await;
         }
@@ -324,7 +328,7 @@ impl Run {
     ///
     /// [`RunError::Store`] with a refusal when it has ended.
     pub fn interrupt(&self) -> Result<(), RunError> {
-        self.core.store.post(&self.id, InboxItem::Stop, self.core.clock.now_ms())?;
+        self.core.store.post(&self.id, InboxItem::Stop(None), self.core.clock.now_ms())?;
         self.core.wake(&self.id)
     }
 }

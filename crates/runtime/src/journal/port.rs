@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jackline_model::{
     Advice, ApprovalId, BlobId, ConfigHash, Lineage, Message, MessageId, OperationId, Origin, Reason, Status,
-    ToolCallId, ToolKey, Totals, UserId,
+    StopRequestId, ToolCallId, ToolKey, Totals, UserId,
 };
 use jackline_tools::Publishable;
 
@@ -354,8 +354,8 @@ pub enum InboxItem {
         /// The call that it answers.
         call: Ordinal,
     },
-    /// Somebody stops the run.
-    Stop,
+    /// Somebody stops the run, perhaps under a name.
+    Stop(Option<StopRequestId>),
 }
 
 /// A decision as it is posted.

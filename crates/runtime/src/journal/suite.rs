@@ -107,7 +107,7 @@ fn unknown_operation(store: &dyn Store) {
     assert_eq!(store.load(&id), Err(unknown.clone()));
     assert_eq!(store.caller_hooks(&id), Err(unknown.clone()));
     assert_eq!(store.header(&id), Err(unknown.clone()));
-    assert_eq!(store.post(&id, InboxItem::Stop, 0), Err(unknown.clone()));
+    assert_eq!(store.post(&id, InboxItem::Stop(None), 0), Err(unknown.clone()));
     assert_eq!(store.records(&id), Err(unknown.clone()));
     assert_eq!(store.messages(&id), Err(unknown.clone()));
     assert_eq!(store.inbox(&id), Err(unknown.clone()));
@@ -166,7 +166,7 @@ fn batch_is_one_transaction(store: &dyn Store) {
     let lost = Batch {
         record: "r3".to_owned(),
         rows: vec![Row::Message(assistant(9, &[]))],
-        posts: vec![("nobody".into(), InboxItem::Stop)],
+        posts: vec![("nobody".into(), InboxItem::Stop(None))],
         ..batch(&id, fence)
     };
     assert_eq!(commit(store, lost), Err(StoreError::NoSuchOperation("nobody".into())));
@@ -363,7 +363,7 @@ fn answer_is_taken_once(store: &dyn Store) {
 
 fn consumed_is_gone(store: &dyn Store) {
     let (id, fence) = begun(store);
-    let first = store.post(&id, InboxItem::Stop, 500).unwrap();
+    let first = store.post(&id, InboxItem::Stop(None), 500).unwrap();
     let second = store.post(&id, InboxItem::ChildEnded { child: "op-2".into(), call: 1 }, 501).unwrap();
     let before = version(store);
     commit(store, Batch { consumed: vec![first], ..batch(&id, fence) }).unwrap();
@@ -396,7 +396,7 @@ fn ended_is_told_nothing(store: &dyn Store) {
     };
     commit(store, Batch { summary: Some(summary), ..batch(&id, fence) }).unwrap();
     let items = [
-        InboxItem::Stop,
+        InboxItem::Stop(None),
         InboxItem::ChildEnded { child: "op-2".into(), call: 1 },
         InboxItem::Decided(vec![decide("c-1", PostedVerdict::Approve)]),
         answer("c-1", r#"{"content":"done","success":true}"#),

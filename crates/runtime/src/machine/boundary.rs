@@ -6,7 +6,7 @@ use super::calls::{CallSlot, Calls};
 use super::effect::{Effect, Firing};
 use super::id::EffectId;
 use super::instruction::{Ordinal, Phase};
-use super::state::{Ending, Settings, Shared, State};
+use super::state::{Ending, Settings, Shared, State, StopNotice};
 use crate::compress::CompressionGuard;
 use crate::repeat::RepeatGuard;
 
@@ -30,6 +30,7 @@ pub struct Boundary {
     pub deferred_approval: Vec<Ordinal>,
     pub doom: Option<Reason>,
     pub stop_requested: bool,
+    pub stop_notice: Option<StopNotice>,
     pub stop_by_tool: bool,
     pub force_finish: bool,
     pub unresolved_rounds: u8,
@@ -50,6 +51,7 @@ pub enum Stands {
     WaitingForHuman,
     WaitingForAsyncTool,
     Draining { ending: Ending, until: u64 },
+    TellingStop(Ending),
     Completing(Ending),
 }
 
@@ -71,6 +73,7 @@ impl Boundary {
             deferred_approval: shared.deferred_approval.clone(),
             doom: shared.doom,
             stop_requested: shared.stop_requested,
+            stop_notice: shared.stop_notice.clone(),
             stop_by_tool: shared.stop_by_tool,
             force_finish: shared.force_finish,
             unresolved_rounds: shared.unresolved_rounds,
@@ -89,6 +92,7 @@ impl Boundary {
             Stands::WaitingForHuman => State::WaitingForHuman,
             Stands::WaitingForAsyncTool => State::WaitingForAsyncTool,
             Stands::Draining { ending, until } => State::Draining { report: ending, until },
+            Stands::TellingStop(ending) => State::TellingStop { report: ending, again: false },
             Stands::Completing(ending) => State::Completing(ending),
         };
         let mut shared = Shared::new(settings);
@@ -106,6 +110,7 @@ impl Boundary {
         shared.deferred_approval = self.deferred_approval;
         shared.doom = self.doom;
         shared.stop_requested = self.stop_requested;
+        shared.stop_notice = self.stop_notice;
         shared.stop_by_tool = self.stop_by_tool;
         shared.force_finish = self.force_finish;
         shared.unresolved_rounds = self.unresolved_rounds;
@@ -143,6 +148,7 @@ fn stands(state: &State) -> Stands {
         State::WaitingForHuman => Stands::WaitingForHuman,
         State::WaitingForAsyncTool => Stands::WaitingForAsyncTool,
         State::Draining { report, until } => Stands::Draining { ending: report.clone(), until: *until },
+        State::TellingStop { report, .. } => Stands::TellingStop(report.clone()),
         State::Completing(report) | State::ReportingError(report) | State::Finished(report) => {
             Stands::Completing(report.clone())
         }
@@ -157,6 +163,7 @@ fn stands(state: &State) -> Stands {
         | State::Summarizing(_)
         | State::ClosingCompaction { .. }
         | State::ClosingStep(_)
+        | State::TellingDecision { .. }
         | State::Failed => Stands::OpeningStep,
     }
 }

@@ -70,8 +70,10 @@ pub fn state_name(state: StateKind) -> &'static str {
         StateKind::ClosingCompaction => "ClosingCompaction",
         StateKind::ClosingStep => "ClosingStep",
         StateKind::WaitingForHuman => "WaitingForHuman",
+        StateKind::TellingDecision => "TellingDecision",
         StateKind::WaitingForAsyncTool => "WaitingForAsyncTool",
         StateKind::Draining => "Draining",
+        StateKind::TellingStop => "TellingStop",
         StateKind::Completing => "Completing",
         StateKind::ReportingError => "ReportingError",
         StateKind::Finished => "Finished",
@@ -83,6 +85,7 @@ pub fn state_name(state: StateKind) -> &'static str {
 pub fn input_name(input: InputKind) -> &'static str {
     match input {
         InputKind::HookAnswered => "HookAnswered",
+        InputKind::HookFailed => "HookFailed",
         InputKind::NoticeDelivered => "NoticeDelivered",
         InputKind::Planned => "Planned",
         InputKind::PlanFailed => "PlanFailed",
@@ -100,6 +103,7 @@ pub fn input_name(input: InputKind) -> &'static str {
         InputKind::HumanDecided => "HumanDecided",
         InputKind::AnswerArrived => "AnswerArrived",
         InputKind::StopRequested => "StopRequested",
+        InputKind::RetellRequested => "RetellRequested",
         InputKind::ResumeRequested => "ResumeRequested",
     }
 }

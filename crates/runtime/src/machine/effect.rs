@@ -186,6 +186,32 @@ impl Firing {
             Self::OnCallAgentError { .. } => HookKind::OnCallAgentError,
         }
     }
+
+    /// Whether the run waits until its hooks have been asked.
+    ///
+    /// The other firings go into one ordered queue of the operation, drained before the end is told. Of
+    /// `onStopByHumanIntervention` it depends: who stops a run hears whether that could be told, who rejects a call
+    /// does not.
+    pub fn is_awaited(&self) -> bool {
+        match self {
+            Self::BeforeStep
+            | Self::AfterStep(_)
+            | Self::OnComplete
+            | Self::OnError
+            | Self::AfterHumanIntervention { .. }
+            | Self::OnStopByHumanIntervention { rejected: false, .. }
+            | Self::BeforeCompact { .. }
+            | Self::AfterCompact { .. }
+            | Self::OnCompactError { .. } => true,
+            Self::AfterToolCall { .. }
+            | Self::OnToolCallError { .. }
+            | Self::BeforeHumanIntervention { .. }
+            | Self::OnStopByHumanIntervention { rejected: true, .. }
+            | Self::BeforeCallAgent { .. }
+            | Self::AfterCallAgent { .. }
+            | Self::OnCallAgentError { .. } => false,
+        }
+    }
 }
 
 /// What `afterHumanIntervention` reports.

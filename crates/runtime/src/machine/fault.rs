@@ -41,6 +41,9 @@ pub enum Problem {
     /// A decision without content.
     #[error("nothing was decided")]
     NothingDecided,
+    /// Nobody is owed the news of a stop.
+    #[error("everybody has heard of the stop who had to")]
+    NothingOwed,
     /// The run ended in a way that cannot be gone on with.
     #[error("a run that ended with reason `{0}` cannot be resumed")]
     NotResumable(Reason),

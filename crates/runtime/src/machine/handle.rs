@@ -1,12 +1,14 @@
 //! The one door.
 
+use jackline_model::StopRequestId;
+
 use super::boundary::Boundary;
-use super::effect::{Effect, EffectKind};
+use super::effect::{Effect, EffectKind, Firing};
 use super::fault::{MachineFault, Moved, Problem};
 use super::id::{EffectId, Unit, Verb};
 use super::input::{Input, InputKind, SettledHow, What};
 use super::instruction::Ordinal;
-use super::state::{Emitted, Settings, Shared, State, StateKind, is_notice};
+use super::state::{Emitted, Settings, Shared, State, StateKind, StopTold, is_notice};
 use super::table;
 use super::transition::{calls, compact, end, human, model, step};
 
@@ -123,6 +125,8 @@ impl Machine {
             | State::Summarizing(_)
             | State::ClosingCompaction { .. }
             | State::ClosingStep(_)
+            | State::TellingDecision { .. }
+            | State::TellingStop { .. }
             | State::Completing(_)
             | State::ReportingError(_)
             | State::Finished(_)
@@ -156,8 +160,8 @@ impl Machine {
     fn transition(&mut self, what: What) -> Result<State, (State, Problem)> {
         let shared = &mut self.shared;
         let state = std::mem::replace(&mut self.state, State::Failed);
-        if what == What::StopRequested {
-            return Ok(stop(shared, state));
+        if let What::StopRequested(request) = what {
+            return Ok(stop(shared, state, request));
         }
         Ok(match (state, what) {
             (State::Idle, What::BeginRequested) => {
@@ -196,6 +200,7 @@ impl Machine {
                 human::decided(shared, decisions).map_err(|problem| (State::WaitingForHuman, problem))?
             }
             (State::WaitingForHuman, What::DeadlineReached) => human::expired(shared),
+            (State::TellingDecision { rest }, What::HookAnswered(_)) => human::told(shared, rest),
             (State::WaitingForAsyncTool, What::AnswerArrived { call, child }) => {
                 calls::answered(shared, call, child.as_ref())
                     .map_err(|problem| (State::WaitingForAsyncTool, problem))?
@@ -205,27 +210,51 @@ impl Machine {
                 calls::unpark(shared)
             }
             (State::WaitingForAsyncTool, What::DeadlineReached) => calls::give_up_parked(shared),
-            (State::Draining { report, until }, What::NoticeDelivered(_)) => end::drained(shared, report, until),
-            (State::Draining { report, .. }, What::DeadlineReached) => end::drain_expired(shared, report),
-            (State::Completing(report), What::HookAnswered(_)) => end::completed(shared, report),
-            (State::ReportingError(report), What::HookAnswered(_)) => State::Finished(report),
-            (State::Finished(report), What::ResumeRequested) => {
-                end::resume(shared, &report).map_err(|problem| (State::Finished(report), problem))?
+            (state @ (State::Draining { .. } | State::TellingStop { .. } | State::Completing(_)), what) => {
+                ending(shared, state, what)?
             }
+            (state @ (State::ReportingError(_) | State::Finished(_)), what) => ending(shared, state, what)?,
             (state, What::NoticeDelivered(_)) => state,
-            (state, what) => {
-                let problem = Problem::NotNow { state: state.kind(), request: what.kind() };
-                return Err((state, problem));
-            }
+            (state, what) => return Err(not_now(state, &what)),
         })
     }
 }
 
+/// What happens to a run that has ended.
+fn ending(shared: &mut Shared, state: State, what: What) -> Result<State, (State, Problem)> {
+    Ok(match (state, what) {
+        (State::Draining { report, until }, What::NoticeDelivered(_)) => end::drained(shared, report, until),
+        (State::Draining { report, .. }, What::DeadlineReached) => end::drain_expired(shared, report),
+        (State::TellingStop { report, again }, What::HookAnswered(_)) => {
+            end::stop_told(shared, report, again, StopTold::Heard)
+        }
+        (State::TellingStop { report, again }, What::HookFailed(id)) => {
+            end::stop_told(shared, report, again, StopTold::Owed(id))
+        }
+        (State::Completing(report), What::HookAnswered(_)) => end::completed(shared, report),
+        (State::ReportingError(report), What::HookAnswered(_)) => State::Finished(report),
+        (State::Finished(report), What::RetellRequested) => {
+            end::retell(shared, report).map_err(|(report, problem)| (State::Finished(report), problem))?
+        }
+        (State::Finished(report), What::ResumeRequested) => {
+            end::resume(shared, &report).map_err(|problem| (State::Finished(report), problem))?
+        }
+        (state, What::NoticeDelivered(_)) => state,
+        (state, what) => return Err(not_now(state, &what)),
+    })
+}
+
+fn not_now(state: State, what: &What) -> (State, Problem) {
+    let problem = Problem::NotNow { state: state.kind(), request: what.kind() };
+    (state, problem)
+}
+
 /// Somebody stops the run. What is under way is cancelled and answers; nothing new starts.
-fn stop(shared: &mut Shared, state: State) -> State {
+fn stop(shared: &mut Shared, state: State, request: Option<StopRequestId>) -> State {
     match state {
         State::Idle => human::stopped_idle(shared),
-        State::WaitingForHuman => human::stopped(shared),
+        State::WaitingForHuman => human::stopped(shared, request),
+        State::TellingDecision { rest } => human::stopped_before_told(shared, rest, request),
         State::WaitingToRetry { .. } => {
             shared.stop_requested = true;
             step::close(shared)
@@ -254,6 +283,7 @@ fn stop(shared: &mut Shared, state: State) -> State {
         }
         // The table has no row for these.
         ended @ (State::Draining { .. }
+        | State::TellingStop { .. }
         | State::Completing(_)
         | State::ReportingError(_)
         | State::Finished(_)
@@ -277,6 +307,7 @@ fn fits(effect: &Effect, what: &What) -> bool {
     }
     match effect.kind() {
         EffectKind::FireHook if is_notice(effect) => answer == InputKind::NoticeDelivered,
+        EffectKind::FireHook if answer == InputKind::HookFailed => is_stop_notice(effect),
         EffectKind::FireHook => answer == InputKind::HookAnswered,
         EffectKind::Plan => matches!(answer, InputKind::Planned | InputKind::PlanFailed),
         EffectKind::CallModel => matches!(answer, InputKind::ModelReplied | InputKind::ModelFailed),
@@ -288,6 +319,11 @@ fn fits(effect: &Effect, what: &What) -> bool {
         // A result answers the first two, as `settled_fits` says; nothing answers the third.
         EffectKind::Judge | EffectKind::Refuse | EffectKind::Cancel => false,
     }
+}
+
+/// Whether hooks that could not be told may be told again.
+fn is_stop_notice(effect: &Effect) -> bool {
+    matches!(effect, Effect::FireHook(Firing::OnStopByHumanIntervention { rejected: false, .. }))
 }
 
 /// How the result of an effect can come about. The hooks that hear of it depend on this.

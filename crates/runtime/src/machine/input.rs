@@ -1,6 +1,6 @@
 //! All that can happen to an operation.
 
-use jackline_model::{Fault, ModelUsage, NanoDollars, OperationId, SideEffect, Totals};
+use jackline_model::{Fault, ModelUsage, NanoDollars, OperationId, SideEffect, StopRequestId, Totals};
 
 use super::id::EffectId;
 use super::instruction::{Instruction, Ordinal};
@@ -15,11 +15,13 @@ pub struct Input {
     pub what: What,
 }
 
-/// What happened. Answers name the effect that they answer; the last five come from outside.
+/// What happened. Answers name the effect that they answer; the last six come from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// The hooks of an awaited firing have all been asked.
     HookAnswered(EffectId),
+    /// They were asked as well, and one that must hear of it could not be told: it is still owed the firing.
+    HookFailed(EffectId),
     /// The hooks of a firing that the run does not wait for have all been asked.
     NoticeDelivered(EffectId),
     /// The planner has planned.
@@ -57,8 +59,10 @@ pub enum What {
         /// What a sub-agent used.
         child: Option<Totals>,
     },
-    /// Somebody stops the run.
-    StopRequested,
+    /// Somebody stops the run, perhaps under a name.
+    StopRequested(Option<StopRequestId>),
+    /// Whoever stopped the run wants its hooks told again, because one of them could not be.
+    RetellRequested,
     /// Somebody goes on with a run that ended and can be resumed.
     ResumeRequested,
 }
@@ -68,6 +72,7 @@ pub enum What {
 #[expect(missing_docs, reason = "each is explained at `What`")]
 pub enum InputKind {
     HookAnswered,
+    HookFailed,
     NoticeDelivered,
     Planned,
     PlanFailed,
@@ -85,13 +90,15 @@ pub enum InputKind {
     HumanDecided,
     AnswerArrived,
     StopRequested,
+    RetellRequested,
     ResumeRequested,
 }
 
 impl InputKind {
     /// All kinds.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::HookAnswered,
+        Self::HookFailed,
         Self::NoticeDelivered,
         Self::Planned,
         Self::PlanFailed,
@@ -109,6 +116,7 @@ impl InputKind {
         Self::HumanDecided,
         Self::AnswerArrived,
         Self::StopRequested,
+        Self::RetellRequested,
         Self::ResumeRequested,
     ];
 
@@ -119,8 +127,10 @@ impl InputKind {
             | Self::HumanDecided
             | Self::AnswerArrived
             | Self::StopRequested
+            | Self::RetellRequested
             | Self::ResumeRequested => true,
             Self::HookAnswered
+            | Self::HookFailed
             | Self::NoticeDelivered
             | Self::Planned
             | Self::PlanFailed
@@ -143,6 +153,7 @@ impl What {
     pub fn kind(&self) -> InputKind {
         match self {
             Self::HookAnswered(_) => InputKind::HookAnswered,
+            Self::HookFailed(_) => InputKind::HookFailed,
             Self::NoticeDelivered(_) => InputKind::NoticeDelivered,
             Self::Planned(..) => InputKind::Planned,
             Self::PlanFailed(..) => InputKind::PlanFailed,
@@ -159,7 +170,8 @@ impl What {
             Self::BeginRequested => InputKind::BeginRequested,
             Self::HumanDecided(_) => InputKind::HumanDecided,
             Self::AnswerArrived { .. } => InputKind::AnswerArrived,
-            Self::StopRequested => InputKind::StopRequested,
+            Self::StopRequested(_) => InputKind::StopRequested,
+            Self::RetellRequested => InputKind::RetellRequested,
             Self::ResumeRequested => InputKind::ResumeRequested,
         }
     }
@@ -168,6 +180,7 @@ impl What {
     pub fn answers(&self) -> Option<EffectId> {
         match self {
             Self::HookAnswered(id)
+            | Self::HookFailed(id)
             | Self::NoticeDelivered(id)
             | Self::Planned(id, _)
             | Self::PlanFailed(id, _)
@@ -184,7 +197,8 @@ impl What {
             | Self::BeginRequested
             | Self::HumanDecided(_)
             | Self::AnswerArrived { .. }
-            | Self::StopRequested
+            | Self::StopRequested(_)
+            | Self::RetellRequested
             | Self::ResumeRequested => None,
         }
     }

@@ -36,7 +36,7 @@ pub enum Invariant {
     PairsAreWhole,
     /// A decision and an answer count once, and only where somebody was asked.
     DecisionsCountOnce,
-    /// Firings are named in their order, once, and the run waits for one at a time.
+    /// Firings are named in their order, once, and the run does nothing else while it waits for one.
     FiringsKeepOrder,
     /// No limit is passed by more than the one call in flight.
     LimitsHold,
@@ -91,7 +91,11 @@ fn of_state(state: &State, shared: &Shared) -> Result<(), Broken> {
     let unsettled = shared.calls.unsettled();
     let is_over = match state {
         State::CallingModel { .. } | State::WaitingToRetry { .. } | State::Summarizing(_) => false,
-        State::Draining { .. } | State::Completing(_) | State::ReportingError(_) | State::Finished(_) => true,
+        State::Draining { .. }
+        | State::TellingStop { .. }
+        | State::Completing(_)
+        | State::ReportingError(_)
+        | State::Finished(_) => true,
         State::Idle
         | State::OpeningStep
         | State::Planning
@@ -101,6 +105,7 @@ fn of_state(state: &State, shared: &Shared) -> Result<(), Broken> {
         | State::ClosingCompaction { .. }
         | State::ClosingStep(_)
         | State::WaitingForHuman
+        | State::TellingDecision { .. }
         | State::WaitingForAsyncTool
         | State::Failed => return Ok(()),
     };
@@ -155,7 +160,19 @@ pub fn results_pair_up(life: &[Taken]) -> Result<(), Broken> {
             return broken(format!("{id} is a second result, or that of no call"));
         }
         for (id, effect) in &taken.emitted {
-            let wants_results = matches!(effect, Effect::CallModel { .. } | Effect::FireHook(Firing::OnComplete));
+            let wants_results = match effect {
+                Effect::CallModel { .. } => true,
+                Effect::FireHook(firing) => tells_an_end(firing),
+                Effect::Plan { .. }
+                | Effect::Clear(_)
+                | Effect::Run(..)
+                | Effect::Judge(_)
+                | Effect::Refuse(..)
+                | Effect::StartChild(_)
+                | Effect::AskHuman(_)
+                | Effect::Summarize
+                | Effect::Cancel => false,
+            };
             if wants_results && !unsettled.is_empty() {
                 return broken(format!("{id} while the calls {unsettled:?} have no result"));
             }
@@ -172,8 +189,12 @@ pub fn results_pair_up(life: &[Taken]) -> Result<(), Broken> {
 pub fn ends_are_told_once(life: &[Taken]) -> Result<(), Broken> {
     let broken = |what: String| Err(Broken { invariant: Invariant::EndsAreToldOnce, what });
     let mut is_told = false;
+    let mut owed: Option<EffectId> = None;
     for taken in life {
         is_told &= taken.input.what != What::ResumeRequested;
+        if let What::HookFailed(id) = &taken.input.what {
+            owed = Some(*id);
+        }
         for (id, effect) in &taken.emitted {
             match effect {
                 Effect::FireHook(Firing::OnComplete) if is_told => return broken(format!("{id} tells it again")),
@@ -181,6 +202,12 @@ pub fn ends_are_told_once(life: &[Taken]) -> Result<(), Broken> {
                 Effect::FireHook(Firing::OnError) => {
                     if !is_told || !matches!(taken.input.what, What::HookAnswered(_)) {
                         return broken(format!("{id} comes before the answer to `onComplete`"));
+                    }
+                }
+                // The one thing that may follow an end: the news of a stop that somebody must hear and has not.
+                Effect::FireHook(Firing::OnStopByHumanIntervention { .. }) if is_told => {
+                    if taken.input.what != What::RetellRequested || owed.take() != Some(*id) {
+                        return broken(format!("{id} tells a stop again that nobody is owed"));
                     }
                 }
                 Effect::Cancel => {}
@@ -254,12 +281,14 @@ impl Announced {
             Firing::AfterCallAgent { call, .. } | Firing::OnCallAgentError { call } => {
                 self.agents.remove(call) || self.some_dropped
             }
-            Firing::OnComplete | Firing::OnError => !self.step,
+            Firing::OnComplete | Firing::OnError | Firing::OnStopByHumanIntervention { rejected: false, .. } => {
+                !self.step
+            }
             Firing::AfterToolCall { .. }
             | Firing::OnToolCallError { .. }
             | Firing::BeforeHumanIntervention { .. }
             | Firing::AfterHumanIntervention { .. }
-            | Firing::OnStopByHumanIntervention { .. } => true,
+            | Firing::OnStopByHumanIntervention { rejected: true, .. } => true,
         }
     }
 }
@@ -291,6 +320,7 @@ pub fn decisions_count_once(life: &[Taken]) -> Result<(), Broken> {
                 holds(is_first, Invariant::DecisionsCountOnce, || format!("call {call} was answered twice"))?;
             }
             What::HookAnswered(_)
+            | What::HookFailed(_)
             | What::NoticeDelivered(_)
             | What::Planned(..)
             | What::PlanFailed(..)
@@ -304,7 +334,8 @@ pub fn decisions_count_once(life: &[Taken]) -> Result<(), Broken> {
             | What::SummaryFailed(..)
             | What::DeadlineReached
             | What::BeginRequested
-            | What::StopRequested => {}
+            | What::StopRequested(_)
+            | What::RetellRequested => {}
         }
         for (_, effect) in &taken.emitted {
             match effect {
@@ -336,24 +367,34 @@ pub fn firings_keep_order(life: &[Taken]) -> Result<(), Broken> {
     let mut names: BTreeSet<EffectId> = BTreeSet::new();
     let mut last = (0, 0);
     let mut awaited: Option<EffectId> = None;
+    let mut owed: BTreeSet<EffectId> = BTreeSet::new();
     for taken in life {
-        if let What::HookAnswered(id) = &taken.input.what
+        if let What::HookFailed(id) = &taken.input.what {
+            owed.insert(*id);
+        }
+        if let What::HookAnswered(id) | What::HookFailed(id) = &taken.input.what
             && awaited.take() != Some(*id)
         {
             return broken(format!("{id} was answered and nobody waited for it"));
         }
         for (id, effect) in &taken.emitted {
-            if *effect != Effect::Cancel && !names.insert(*id) {
+            let is_owed = owed.remove(id);
+            if *effect != Effect::Cancel && !names.insert(*id) && !is_owed {
                 return broken(format!("the name {id} was given twice"));
             }
+            if let Some(other) = awaited.filter(|_| !is_notice(effect) && *effect != Effect::Cancel) {
+                return broken(format!("{id} was asked for while {other} was awaited"));
+            }
             let Unit::Hook(firing) = id.unit else { continue };
+            if is_owed {
+                awaited = Some(*id);
+                continue;
+            }
             if std::mem::replace(&mut last, (id.step, firing)) >= (id.step, firing) {
                 return broken(format!("{id} was fired out of its order"));
             }
-            if !is_notice(effect)
-                && let Some(other) = awaited.replace(*id)
-            {
-                return broken(format!("{id} was fired while {other} was awaited"));
+            if !is_notice(effect) {
+                awaited = Some(*id);
             }
         }
     }
@@ -412,7 +453,7 @@ pub fn limits_hold(settings: &Settings, life: &[Taken]) -> Result<(), Broken> {
 pub fn stop_wins(life: &[Taken]) -> Result<(), Broken> {
     let mut is_stopped = false;
     for taken in life {
-        is_stopped |= taken.input.what == What::StopRequested;
+        is_stopped |= matches!(taken.input.what, What::StopRequested(_));
         is_stopped &= taken.input.what != What::ResumeRequested;
         for (id, effect) in &taken.emitted {
             holds(!is_stopped || !begins_something(effect), Invariant::StopWins, || {
@@ -435,6 +476,11 @@ fn begins_something(effect: &Effect) -> bool {
         // Calls get their answers, those that have come are judged, and hooks hear of the end.
         Effect::FireHook(_) | Effect::Judge(_) | Effect::Refuse(..) | Effect::Cancel => false,
     }
+}
+
+/// Whether a firing says how a run has ended.
+fn tells_an_end(firing: &Firing) -> bool {
+    matches!(firing, Firing::OnComplete | Firing::OnStopByHumanIntervention { rejected: false, .. })
 }
 
 fn call_of(id: EffectId) -> Option<Ordinal> {

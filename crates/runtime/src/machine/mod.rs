@@ -32,4 +32,7 @@ pub use input::{
     Route, Settled, SettledHow, What,
 };
 pub use instruction::{Instruction, Ordinal, Phase, Refusal};
-pub use state::{Compaction, Emitted, Ending, ParkReason, Settings, Shared, State, StateKind, StepOutcome, is_notice};
+pub use state::{
+    Compaction, Emitted, Ending, ParkReason, Settings, Shared, State, StateKind, StepOutcome, StopNotice, StopTold,
+    is_notice,
+};

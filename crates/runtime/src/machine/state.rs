@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use jackline_hooks::HookKind;
-use jackline_model::{Fault, NanoDollars, Reason, Status, Totals};
+use jackline_model::{Fault, NanoDollars, Reason, Status, StopRequestId, Totals};
 
 use super::calls::Calls;
 use super::effect::{Effect, EffectKind, Firing};
@@ -59,6 +59,12 @@ pub enum State {
     ClosingStep(StepOutcome),
     /// Parked until a person decides.
     WaitingForHuman,
+    /// A person has decided, and the hooks of `afterHumanIntervention` are asked, group by group. Nothing that was
+    /// decided is done before they have all been.
+    TellingDecision {
+        /// The groups after the one that is told now.
+        rest: VecDeque<Firing>,
+    },
     /// Parked until somebody delivers results.
     WaitingForAsyncTool,
     /// Ended; the firings before `onComplete` are still being delivered.
@@ -67,6 +73,13 @@ pub enum State {
         report: Ending,
         /// When the rest is dropped.
         until: u64,
+    },
+    /// Ended by somebody who stopped it; the hooks of `onStopByHumanIntervention` are asked.
+    TellingStop {
+        /// How it ended.
+        report: Ending,
+        /// They are asked once more, after the end.
+        again: bool,
     },
     /// Ended; the hooks of `onComplete` are asked.
     Completing(Ending),
@@ -94,8 +107,10 @@ pub enum StateKind {
     ClosingCompaction,
     ClosingStep,
     WaitingForHuman,
+    TellingDecision,
     WaitingForAsyncTool,
     Draining,
+    TellingStop,
     Completing,
     ReportingError,
     Finished,
@@ -154,6 +169,30 @@ impl Ending {
     pub fn failed(reason: Reason, fault: Fault) -> Self {
         Self { reason, fault: Some(fault), resumable: false }
     }
+}
+
+/// The stop of a run that waited for a person, and how far it is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopNotice {
+    /// The request that stopped it, if it has a name.
+    pub request: Option<StopRequestId>,
+    /// The calls that waited.
+    pub calls: Vec<Ordinal>,
+    /// How far.
+    pub told: StopTold,
+}
+
+/// How far a stop is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StopTold {
+    /// Not before the run has ended.
+    Due,
+    /// The hooks are asked.
+    Asked,
+    /// A hook that must hear of it could not be told. The request that stopped the run may repeat this firing.
+    Owed(EffectId),
+    /// Everybody has heard who had to.
+    Heard,
 }
 
 /// The settings of a run that decisions depend on. Frozen when the operation is created.
@@ -224,6 +263,8 @@ pub struct Shared {
     pub ending: Option<Ending>,
     /// Somebody stops the run.
     pub stop_requested: bool,
+    /// The stop that ended the run while it waited for a person.
+    pub stop_notice: Option<StopNotice>,
     /// A tool asked for the end of the run after this turn.
     pub stop_by_tool: bool,
     /// The model was told to answer without tools.
@@ -310,6 +351,7 @@ impl Shared {
             doom: None,
             ending: None,
             stop_requested: false,
+            stop_notice: None,
             stop_by_tool: false,
             force_finish: false,
             unresolved_rounds: 0,
@@ -332,10 +374,7 @@ impl Shared {
     }
 
     pub(super) fn emit(&mut self, unit: Unit, verb: Verb, attempt: u16, effect: Effect) {
-        let id = EffectId { step: self.step, unit, verb, attempt };
-        self.emitted.note(&effect);
-        self.open.insert(id, effect);
-        self.out.push_back(id);
+        self.emit_again(EffectId { step: self.step, unit, verb, attempt }, effect);
     }
 
     pub(super) fn emit_for_call(&mut self, call: Ordinal, verb: Verb, effect: Effect) {
@@ -349,11 +388,18 @@ impl Shared {
         self.out.push_back(id);
     }
 
+    /// Asks once more for an effect that had an answer.
+    pub(super) fn emit_again(&mut self, id: EffectId, effect: Effect) {
+        self.emitted.note(&effect);
+        self.open.insert(id, effect);
+        self.out.push_back(id);
+    }
+
     /// Fires what belongs to the moment. `firing` gives the facts.
     pub(super) fn fire(&mut self, moment: Moment, firing: Firing) {
         for kind in hooks_of(moment) {
             debug_assert_eq!(*kind, firing.kind(), "the facts are those of the hook type");
-            if !kind.is_awaited() && self.notices().count() >= limits::NOTICES_MAX {
+            if !firing.is_awaited() && self.notices().count() >= limits::NOTICES_MAX {
                 self.notices_dropped += 1;
                 continue;
             }
@@ -385,7 +431,7 @@ impl Shared {
 /// Whether an effect is a firing that the run does not wait for.
 pub fn is_notice(effect: &Effect) -> bool {
     match effect {
-        Effect::FireHook(firing) => !firing.kind().is_awaited(),
+        Effect::FireHook(firing) => !firing.is_awaited(),
         Effect::Plan { .. }
         | Effect::CallModel { .. }
         | Effect::Clear(_)
@@ -415,8 +461,10 @@ impl State {
             Self::ClosingCompaction { .. } => StateKind::ClosingCompaction,
             Self::ClosingStep(_) => StateKind::ClosingStep,
             Self::WaitingForHuman => StateKind::WaitingForHuman,
+            Self::TellingDecision { .. } => StateKind::TellingDecision,
             Self::WaitingForAsyncTool => StateKind::WaitingForAsyncTool,
             Self::Draining { .. } => StateKind::Draining,
+            Self::TellingStop { .. } => StateKind::TellingStop,
             Self::Completing(_) => StateKind::Completing,
             Self::ReportingError(_) => StateKind::ReportingError,
             Self::Finished(_) => StateKind::Finished,
@@ -438,9 +486,11 @@ impl State {
             | Self::Summarizing(_)
             | Self::ClosingCompaction { .. }
             | Self::ClosingStep(_) => Status::Running,
-            Self::WaitingForHuman => Status::WaitingForHuman,
+            // What was decided is pending until it is told.
+            Self::WaitingForHuman | Self::TellingDecision { .. } => Status::WaitingForHuman,
             Self::WaitingForAsyncTool => Status::WaitingForAsyncTool,
             Self::Draining { report, .. }
+            | Self::TellingStop { report, .. }
             | Self::Completing(report)
             | Self::ReportingError(report)
             | Self::Finished(report) => report.reason.status(),
@@ -451,7 +501,7 @@ impl State {
 
 impl StateKind {
     /// All kinds.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Idle,
         Self::OpeningStep,
         Self::Planning,
@@ -464,8 +514,10 @@ impl StateKind {
         Self::ClosingCompaction,
         Self::ClosingStep,
         Self::WaitingForHuman,
+        Self::TellingDecision,
         Self::WaitingForAsyncTool,
         Self::Draining,
+        Self::TellingStop,
         Self::Completing,
         Self::ReportingError,
         Self::Finished,

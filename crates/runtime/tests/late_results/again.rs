@@ -61,11 +61,18 @@ async fn l19_decisions_are_told_by_group_and_one_that_was_told_is_not_told_again
         let no = || PostedVerdict::RejectAndContinue { reason: Some("no".to_owned()) };
         let (next, store) = (world.store.another_process(), world.store.clone());
         // The process dies while the second group is told.
-        world.receiver.hold(|told| told.payload["action"] == "rejectAndContinue", move || store.kill());
+        let (died, death) = tokio::sync::oneshot::channel();
+        world.receiver.hold(
+            |told| told.payload["action"] == "rejectAndContinue",
+            move || {
+                store.kill();
+                died.send(()).unwrap();
+            },
+        );
         let decisions =
             vec![decide("a", PostedVerdict::Approve), decide("b", no()), decide("c", PostedVerdict::Approve)];
         warm.decide(run.id(), decisions).unwrap();
-        assert!(run.wait().await.is_err(), "{way:?}");
+        death.await.unwrap();
         let runtime = world.runtime(next, vec![Turn::text("done")]);
         let report = runtime.resume(run.id(), Hooks::new()).unwrap().wait().await.unwrap();
         assert_eq!(report.reason, Some(Reason::Done));

@@ -29,6 +29,8 @@ struct Receiver {
     asked: Arc<Mutex<Vec<WebhookRequest>>>,
     told: Arc<Mutex<Vec<WebhookRequest>>>,
     fails: Arc<AtomicBool>,
+    /// So many are told, those after them fail.
+    reaches: Arc<Mutex<Option<usize>>>,
     trap: Arc<Mutex<Option<Trap>>>,
 }
 
@@ -52,7 +54,9 @@ impl WebhookCarrier for Receiver {
         if is_held {
             return Box::pin(std::future::pending());
         }
-        let fails = self.fails.load(Ordering::Relaxed);
+        let so_far = self.told.lock().unwrap().len();
+        let is_beyond = self.reaches.lock().unwrap().is_some_and(|reaches| so_far > reaches);
+        let fails = is_beyond || self.fails.load(Ordering::Relaxed);
         Box::pin(ready(if fails { Err(HookFault::new(FaultCode::NetworkError)) } else { Ok(()) }))
     }
 
@@ -79,6 +83,11 @@ impl Receiver {
     /// When the next request arrives, this happens before it is answered.
     fn meanwhile(&self, act: impl FnOnce() + Send + 'static) {
         *self.trap.lock().unwrap() = Some(Trap { is_for: |_| true, act: Box::new(act), is_answered: true });
+    }
+
+    /// The first so many notifications arrive, the others do not.
+    fn fail_from(&self, reaches: usize) {
+        *self.reaches.lock().unwrap() = Some(reaches);
     }
 
     /// Whether this request gets no answer.

@@ -33,7 +33,7 @@ async fn int_01_an_interrupt_ends_the_wait_for_a_tool_and_settles_its_row() {
 #[tokio::test]
 async fn int_02_an_interrupt_that_was_written_is_seen_even_if_the_process_dies_before_it_is() {
     let first = world([echo("c1")]).at("s1.c1.run", |_, store, operation| {
-        store.post(operation, InboxItem::Stop, START_MS).unwrap();
+        store.post(operation, InboxItem::Stop(None), START_MS).unwrap();
         store.kill();
     });
     let first = first.build();

@@ -258,7 +258,7 @@ pub(crate) fn arrives(call: Ordinal) -> Say {
 }
 
 pub(crate) fn stop() -> Say {
-    Say::Outside(What::StopRequested)
+    Say::Outside(What::StopRequested(None))
 }
 
 pub(crate) fn finish(reason: Reason) -> Instruction {

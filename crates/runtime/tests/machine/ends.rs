@@ -188,7 +188,7 @@ fn on_complete_is_asked_once_for_each_end() {
     );
     let completed = |run: &Run| run.asked.iter().filter(|asked| asked.ends_with("onComplete")).count();
     assert_eq!(completed(&run), 2);
-    run.feed(What::StopRequested).refused();
+    run.feed(What::StopRequested(None)).refused();
     assert_eq!(completed(&run), 2);
 }
 

@@ -1,7 +1,8 @@
 //! People: approvals, questions, rejections, and nobody answering.
 
+use jackline_model::{Reason, Status};
 use jackline_runtime::machine::{
-    Decision, HumanVerdict, Instruction, Ordinal, Place, Settings, SettledHow, StateKind, What,
+    Decision, HumanVerdict, Instruction, Ordinal, Place, Settings, SettledHow, StateKind, StopTold, What,
 };
 
 use crate::drive::{Run, Say, asked, calls, decide, drive, plan, settled, stop, to, tool};
@@ -292,15 +293,120 @@ fn a_stop_while_a_person_is_asked_aborts_the_calls_and_can_be_resumed() {
         to("s2.c2.refuse", settled(SettledHow::Aborted)),
     ]);
     let expected = [
-        "s2.h1.fire onStopByHumanIntervention [1, 2]",
+        "s2.h1.fire beforeStep",
+        "s2.c1.refuse Aborted",
+        "s2.c2.refuse Aborted",
+        "s2.h2.fire afterStep interrupted (interrupted)",
+        "s3.h1.fire onStopByHumanIntervention [1, 2]",
+        "s3.h2.fire onComplete",
+    ];
+    assert_eq!(run.asked, expected);
+    run.go_on([Say::Outside(What::ResumeRequested)]);
+}
+
+/// A run that was stopped while two calls waited, with the hooks of the stop being asked.
+fn telling_the_stop(request: Option<&str>) -> Run {
+    let mut run = waiting(None);
+    run.go_on([
+        Say::Outside(What::StopRequested(request.map(Into::into))),
+        to("s2.c1.refuse", settled(SettledHow::Aborted)),
+        Say::Hold,
+        to("s2.c2.refuse", settled(SettledHow::Aborted)),
+        to("s2.h2.fire", What::HookAnswered),
+    ]);
+    assert_eq!(run.machine.state().kind(), StateKind::TellingStop);
+    run.news();
+    run
+}
+
+fn told(run: &Run) -> StopTold {
+    run.machine.shared().stop_notice.as_ref().expect("it was stopped").told
+}
+
+#[test]
+fn l18_a_stop_that_a_critical_hook_did_not_hear_of_is_told_again_and_nothing_else_is() {
+    let mut run = telling_the_stop(Some("ticket-7"));
+    run.go_on([to("s3.h1.fire", What::HookFailed), Say::Deliver]);
+    assert_eq!(run.news(), ["s3.h2.fire onComplete"], "the end is told all the same");
+    assert_eq!(run.stands(), "finished: interrupted");
+    for _ in 0..2 {
+        run.go_on([Say::Hold, Say::Outside(What::RetellRequested)]);
+        assert_eq!(run.news(), ["s3.h1.fire onStopByHumanIntervention [1, 2]"], "by the same name");
+        assert_eq!(run.machine.state().status(), Status::Interrupted);
+        run.feed(What::RetellRequested).refused();
+        run.feed(What::ResumeRequested).refused();
+        run.go_on([to("s3.h1.fire", What::HookFailed)]);
+        assert_eq!(run.stands(), "finished: interrupted");
+    }
+    run.go_on([Say::Outside(What::RetellRequested), Say::Deliver]);
+    assert_eq!(run.news(), ["s3.h1.fire onStopByHumanIntervention [1, 2]"]);
+    assert_eq!((run.stands().as_str(), told(&run)), ("finished: interrupted", StopTold::Heard));
+    assert_eq!(run.feed(What::RetellRequested).refused(), "everybody has heard of the stop who had to");
+}
+
+#[test]
+fn l18_a_stop_that_an_ordinary_hook_did_not_hear_of_is_done_with() {
+    let mut run = telling_the_stop(None);
+    run.go_on([to("s3.h1.fire", What::HookAnswered), Say::Deliver]);
+    assert_eq!((run.stands().as_str(), told(&run)), ("finished: interrupted", StopTold::Heard));
+    run.feed(What::RetellRequested).refused();
+}
+
+#[test]
+fn a_run_that_goes_on_tells_nobody_any_more_that_it_was_stopped() {
+    let mut run = telling_the_stop(None);
+    run.go_on([to("s3.h1.fire", What::HookFailed), Say::Deliver, Say::Outside(What::ResumeRequested)]);
+    assert_eq!(run.machine.shared().stop_notice, None);
+    run.go_on([to("s3.step.plan", plan([Instruction::Finish { reason: Reason::Done }]))]);
+    assert_eq!(run.stands(), "finished: done");
+    run.feed(What::RetellRequested).refused();
+}
+
+#[test]
+fn only_a_stop_can_be_owed() {
+    let asking = to("s0.step.plan", plan([Instruction::CallLlm]));
+    let mut closing = drive(Settings::default(), [asking, Say::Hold, to("s0.model.ask", calls([tool(1)]))]);
+    assert!(closing.feed(What::HookFailed(crate::drive::id("s0.h2.fire"))).0.is_err());
+    // Who rejects a call does not wait for the news of it.
+    let mut rejected = waiting(None);
+    rejected.go_on([Say::Hold, decide([(1, no("too risky"))])]);
+    assert!(rejected.feed(What::HookFailed(crate::drive::id("s2.h1.fire"))).0.is_err());
+}
+
+#[test]
+fn l19_nothing_that_was_decided_is_done_before_it_is_told_group_by_group() {
+    let mut run = waiting(None);
+    run.go_on([Say::Hold, decide([(1, no_but_go_on("not now")), (2, YES)])]);
+    assert_eq!(run.news(), ["s2.h1.fire afterHumanIntervention RejectAndContinue [1] not now"]);
+    assert_eq!(run.machine.state().status(), Status::WaitingForHuman, "it is still pending");
+    run.go_on([to("s2.h1.fire", What::HookAnswered)]);
+    assert_eq!(run.news(), ["s2.h2.fire afterHumanIntervention Approve [2]"]);
+    assert_eq!((place(&run, 1), place(&run, 2)), (&Place::AwaitingHuman, &Place::AwaitingHuman));
+    run.go_on([to("s2.h2.fire", What::HookAnswered)]);
+    assert_eq!(run.news(), ["s2.h3.fire beforeStep"]);
+}
+
+#[test]
+fn a_stop_before_a_decision_is_told_undoes_it() {
+    let mut run = waiting(None);
+    run.go_on([Say::Hold, decide([(1, no_but_go_on("not now")), (2, YES)])]);
+    run.news();
+    run.go_on([
+        stop(),
+        Say::Deliver,
+        to("s2.c1.refuse", settled(SettledHow::Aborted)),
+        to("s2.c2.refuse", settled(SettledHow::Aborted)),
+    ]);
+    let expected = [
+        "s2.step.cancel",
         "s2.h2.fire beforeStep",
         "s2.c1.refuse Aborted",
         "s2.c2.refuse Aborted",
         "s2.h3.fire afterStep interrupted (interrupted)",
-        "s3.h1.fire onComplete",
+        "s3.h1.fire onStopByHumanIntervention [1, 2]",
+        "s3.h2.fire onComplete",
     ];
     assert_eq!(run.asked, expected);
-    run.go_on([Say::Outside(What::ResumeRequested)]);
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn an_impossible_answer_poisons_the_machine() {
         "impossible: ModelReplied (answering s0.step.plan) while Planning: Plan cannot be answered so"
     );
     assert_eq!(run.machine.state(), &State::Failed);
-    let again = run.feed(What::StopRequested).0.unwrap_err();
+    let again = run.feed(What::StopRequested(None)).0.unwrap_err();
     assert_eq!(again.why, "the machine has failed before");
 }
 
@@ -200,7 +200,7 @@ fn time_does_not_run_backwards() {
 #[test]
 fn a_stop_before_the_beginning_ends_the_run_and_it_can_begin_later() {
     let mut machine = Machine::new(Settings::default());
-    machine.handle(Input { at: 500, what: What::StopRequested }).unwrap();
+    machine.handle(Input { at: 500, what: What::StopRequested(None) }).unwrap();
     machine.handle(Input { at: 501, what: What::HookAnswered(id("s0.h1.fire")) }).unwrap();
     assert_eq!(machine.shared().began_at, 500);
     assert!(matches!(machine.state(), State::Finished(ending) if ending.resumable));

@@ -217,6 +217,6 @@ fn a_second_stop_changes_nothing_more() {
 fn an_ended_run_cannot_be_stopped() {
     let mut run = asking();
     run.go_on([to("s0.model.ask", says()), stop(), to("s1.step.plan", plan([]))]);
-    let why = run.feed(What::StopRequested).refused();
+    let why = run.feed(What::StopRequested(None)).refused();
     assert_eq!(why, "the operation is Finished: StopRequested means nothing now");
 }

@@ -16,6 +16,8 @@ pub(crate) struct Laws {
     rows: HashMap<usize, u64>,
     seen: BTreeSet<(usize, Cell)>,
     names: BTreeSet<EffectId>,
+    /// Firings of which a hook must hear and has not.
+    owed: BTreeSet<EffectId>,
     step_is_open: bool,
     compaction_is_open: bool,
     /// Sub-agents that were announced and neither started nor failed.
@@ -91,7 +93,14 @@ impl Laws {
         match what {
             What::ModelReplied(..) => self.asked_about.clear(),
             What::ResumeRequested => (self.asked_question, self.is_stopped) = (false, false),
-            What::StopRequested => {
+            // The news of a stop has the name that it had.
+            What::RetellRequested => {
+                for (id, _) in emitted {
+                    assert!(self.owed.remove(id) && self.names.remove(id), "{id} is not owed");
+                }
+            }
+            What::HookFailed(id) => drop(self.owed.insert(*id)),
+            What::StopRequested(_) => {
                 self.is_stopped |=
                     matches!(from, State::Planning | State::CallingModel { .. } | State::WaitingForAsyncTool)
             }
@@ -210,6 +219,8 @@ fn open_effects_are_expected(machine: &Machine) {
         | StateKind::Summarizing
         | StateKind::ClosingCompaction
         | StateKind::ClosingStep
+        | StateKind::TellingDecision
+        | StateKind::TellingStop
         | StateKind::Completing
         | StateKind::ReportingError => 1,
         StateKind::Idle
@@ -230,6 +241,8 @@ fn is_expected(kind: StateKind, effect: &Effect) -> bool {
         Effect::FireHook(Firing::AfterStep(_)) => &[StateKind::ClosingStep],
         Effect::FireHook(Firing::OnComplete) => &[StateKind::Completing],
         Effect::FireHook(Firing::OnError) => &[StateKind::ReportingError],
+        Effect::FireHook(Firing::AfterHumanIntervention { .. }) => &[StateKind::TellingDecision],
+        Effect::FireHook(Firing::OnStopByHumanIntervention { .. }) => &[StateKind::TellingStop],
         Effect::FireHook(Firing::BeforeCompact { .. }) => &[StateKind::AnnouncingCompaction],
         Effect::FireHook(Firing::AfterCompact { .. } | Firing::OnCompactError { .. }) => {
             &[StateKind::ClosingCompaction]
@@ -245,8 +258,6 @@ fn is_expected(kind: StateKind, effect: &Effect) -> bool {
             Firing::AfterToolCall { .. }
             | Firing::OnToolCallError { .. }
             | Firing::BeforeHumanIntervention { .. }
-            | Firing::AfterHumanIntervention { .. }
-            | Firing::OnStopByHumanIntervention { .. }
             | Firing::BeforeCallAgent { .. }
             | Firing::AfterCallAgent { .. }
             | Firing::OnCallAgentError { .. },
@@ -264,8 +275,11 @@ fn ends_are_told_once(from: &State, machine: &Machine, emitted: &[(EffectId, Eff
     let enters = |kind| usize::from(machine.state().kind() == kind && from.kind() != kind);
     assert_eq!(fired(HookKind::OnComplete), enters(StateKind::Completing));
     assert_eq!(fired(HookKind::OnError), enters(StateKind::ReportingError));
-    if let State::Draining { .. } | State::Completing(_) | State::ReportingError(_) | State::Finished(_) =
-        machine.state()
+    if let State::Draining { .. }
+    | State::TellingStop { .. }
+    | State::Completing(_)
+    | State::ReportingError(_)
+    | State::Finished(_) = machine.state()
     {
         assert!(machine.shared().calls.unsettled().is_empty(), "calls without a result at the end");
         assert!(machine.state().status().is_terminal());

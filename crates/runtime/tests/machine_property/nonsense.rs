@@ -31,6 +31,7 @@ fn what(machine: &Machine, chance: &mut Chance) -> What {
     let id = id(machine, chance);
     match chance.pick(&InputKind::ALL) {
         InputKind::HookAnswered => What::HookAnswered(id),
+        InputKind::HookFailed => What::HookFailed(id),
         InputKind::NoticeDelivered => What::NoticeDelivered(id),
         InputKind::Planned => What::Planned(id, plan(chance)),
         InputKind::PlanFailed => What::PlanFailed(id, fault()),
@@ -59,7 +60,8 @@ fn what(machine: &Machine, chance: &mut Chance) -> What {
         InputKind::BeginRequested => What::BeginRequested,
         InputKind::HumanDecided => What::HumanDecided(decisions(chance)),
         InputKind::AnswerArrived => What::AnswerArrived { call: chance.below(7) as u16, child: None },
-        InputKind::StopRequested => What::StopRequested,
+        InputKind::StopRequested => What::StopRequested(None),
+        InputKind::RetellRequested => What::RetellRequested,
         InputKind::ResumeRequested => What::ResumeRequested,
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jackline_model::{Fault, FaultAttribution, ModelUsage, NanoDollars, Reason, SideEffect, Totals};
 use jackline_runtime::machine::invariants::{self, Taken};
 use jackline_runtime::machine::{
-    CallFacts, CompactionNeed, Decision, Effect, EffectId, FailureKind, Folded, HumanVerdict, Input, Instruction,
-    Machine, ModelFailure, Moved, Ordinal, Place, Refusal, Reply, Route, Settings, Settled, SettledHow, State,
-    StateKind, What, is_notice,
+    CallFacts, CompactionNeed, Decision, Effect, EffectId, FailureKind, Firing, Folded, HumanVerdict, Input,
+    Instruction, Machine, ModelFailure, Moved, Ordinal, Place, Refusal, Reply, Route, Settings, Settled, SettledHow,
+    State, StateKind, StopTold, What, is_notice,
 };
 use jackline_runtime::repeat::{ResultDigest, Signature};
 
@@ -119,12 +119,17 @@ impl World {
     fn next_input(&mut self) -> Option<What> {
         let kind = self.machine.state().kind();
         if !self.calm && self.chance.percent(stop_percent(kind)) {
-            return Some(What::StopRequested);
+            return Some(What::StopRequested(None));
         }
         if kind == StateKind::Idle {
             return Some(What::BeginRequested);
         }
         if let State::Finished(ending) = self.machine.state() {
+            let notice = self.machine.shared().stop_notice.as_ref();
+            let is_owed = notice.is_some_and(|notice| matches!(notice.told, StopTold::Owed(_)));
+            if is_owed && !self.calm && self.chance.percent(60) {
+                return Some(What::RetellRequested);
+            }
             let goes_on = ending.resumable && !self.calm && self.chance.percent(90);
             return goes_on.then_some(What::ResumeRequested);
         }
@@ -160,7 +165,9 @@ impl World {
             | StateKind::Summarizing
             | StateKind::ClosingCompaction
             | StateKind::ClosingStep
+            | StateKind::TellingDecision
             | StateKind::Draining
+            | StateKind::TellingStop
             | StateKind::Completing
             | StateKind::ReportingError
             | StateKind::Finished
@@ -205,6 +212,9 @@ impl World {
     fn answer(&mut self, id: EffectId, effect: &Effect) -> What {
         match effect {
             Effect::FireHook(_) if is_notice(effect) => What::NoticeDelivered(id),
+            Effect::FireHook(Firing::OnStopByHumanIntervention { .. }) if !self.calm && self.chance.percent(50) => {
+                What::HookFailed(id)
+            }
             Effect::FireHook(_) => What::HookAnswered(id),
             Effect::Plan { .. } => self.plan(id),
             Effect::CallModel { with_tools } => self.model(id, *with_tools),
@@ -361,8 +371,9 @@ fn stop_percent(kind: StateKind) -> usize {
         | StateKind::ClosingCompaction
         | StateKind::WaitingForHuman
         | StateKind::WaitingForAsyncTool => 8,
-        StateKind::WaitingToRetry => 20,
+        StateKind::WaitingToRetry | StateKind::TellingDecision => 20,
         StateKind::Draining
+        | StateKind::TellingStop
         | StateKind::Completing
         | StateKind::ReportingError
         | StateKind::Finished

@@ -24,6 +24,9 @@ pub struct HookScript {
     pub on_error: OnErrorWord,
     /// How long it may take.
     pub timeout_ms: Option<u64>,
+    /// It must hear: a webhook whose failure is not put up with. Only for observers.
+    #[serde(default)]
+    pub critical: bool,
     /// Whether it applies to sub-agents too.
     pub inherit: Option<bool>,
     /// Its answers, one an event; the last one repeats. Without any it answers `ok`.

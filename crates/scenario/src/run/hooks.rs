@@ -1,10 +1,14 @@
 //! Scripted hooks, and the recorder that writes down what is heard.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use jackline_hooks::{
-    BeforeToolCallEvent, Decision, Event, HookError, HookKind, Hooks, MockAnswer, MockableToolCall, OnError,
+    BeforeToolCallEvent, ControlReply, Decision, Event, Fallback, FaultCode, HookError, HookFault, HookKind, Hooks,
+    MockAnswer, MockableToolCall, OnError, WebhookCarrier, WebhookConfig, WebhookRequest,
     stage::{HasHook, HasTool},
 };
 
@@ -17,6 +21,7 @@ pub(crate) fn hooks(world: &Arc<World>) -> Hooks {
     scripted.fold(recorder(world), |hooks, (index, script)| {
         hooks.and(match &world.outside {
             Some(outside) => outside.register(index, script),
+            None if script.critical => critical_hook(index, script),
             None => scripted_hook(world, index, script),
         })
     })
@@ -47,6 +52,41 @@ fn record(world: &World, event: &Event) {
     let mut story = world.story();
     story.activity += 1;
     story.heard.push(Heard { fired, event: event.to_json() });
+}
+
+/// A webhook that must be told. [`Scripted`] carries to it.
+fn critical_hook(index: usize, script: &HookScript) -> Hooks {
+    let id = script.id.clone().unwrap_or_else(|| script.on.to_string());
+    let inherit = script.inherit.unwrap_or_default();
+    let url = format!("https://critical.test/{index}");
+    let config = WebhookConfig { fallback: Fallback::None, inherit, ..WebhookConfig::new(url) };
+    Hooks::new().webhook(id, script.on, config).into()
+}
+
+/// What critical hooks are told by: it knows what they answer.
+#[derive(Clone)]
+pub(super) struct Scripted(pub(super) Arc<World>);
+
+impl fmt::Debug for Scripted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scripted")
+    }
+}
+
+impl WebhookCarrier for Scripted {
+    fn notify(&self, request: WebhookRequest) -> BoxFuture<'static, Result<(), HookFault>> {
+        let world = Arc::clone(&self.0);
+        async move {
+            let index = request.config.url.rsplit('/').next().and_then(|mark| mark.parse().ok());
+            let index = index.expect("the URL was made by `critical_hook`");
+            observe(world, index).await.map_err(|_| HookFault::new(FaultCode::HttpError))
+        }
+        .boxed()
+    }
+
+    fn ask(&self, _: WebhookRequest) -> BoxFuture<'static, Result<ControlReply, HookFault>> {
+        std::future::ready(Err(HookFault::new(FaultCode::Configuration))).boxed()
+    }
 }
 
 fn scripted_hook(world: &Arc<World>, index: usize, script: &HookScript) -> Hooks {

@@ -95,15 +95,18 @@ async fn main(world: &Arc<World>, process: &MemoryStore, files: Option<&Path>, l
         if world.story().is_dead {
             return LifeEnd::Killed;
         }
+        let is_resting = matches!(news, News::Rested(_));
         let report = match news {
             News::Look => None,
             News::Rested(Ok(report)) => Some(report),
+            // Whoever is told that somebody could not be told may do something about it.
+            News::Rested(Err(error)) if may_be_made_again(&error) && !world.story().human.is_empty() => None,
             News::Rested(Err(error)) => return failed(&error),
             News::Stuck(why) => return LifeEnd::Final(End::Stuck(why)),
         };
-        let mut acted = act(world, &runtime, run.id(), report.is_some()).await;
+        let mut acted = act(world, &runtime, run.id(), is_resting).await;
         while acted == Acted::Refused {
-            acted = act(world, &runtime, run.id(), report.is_some()).await;
+            acted = act(world, &runtime, run.id(), is_resting).await;
         }
         world.let_time_pass();
         match (acted, report) {
@@ -148,6 +151,10 @@ fn begin(world: &Arc<World>, runtime: &Runtime, life: usize) -> Result<Run, RunE
         }
     }
     Ok(run)
+}
+
+fn may_be_made_again(error: &RunError) -> bool {
+    matches!(error, RunError::StopNotTold { .. } | RunError::DecisionNotTold { .. })
 }
 
 fn failed(error: &RunError) -> LifeEnd {

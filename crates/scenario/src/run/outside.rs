@@ -89,19 +89,21 @@ impl OutsideAnswer {
 impl Outside {
     /// Whether somebody outside can answer all that the hooks of a scenario answer. Webhooks do not mock; nobody
     /// outside passes where it could mock, or goes on after its mock; and who hangs there does so in real time, so
-    /// that only a short deadline ends it.
+    /// that only a short deadline ends it. A critical hook is a webhook in every way.
     pub(crate) fn can_answer(&self, hooks: &[HookScript]) -> bool {
-        hooks.iter().all(|hook| {
-            let mut words = hook.answers.iter().map(|answer| &answer.word);
-            let is_short = hook.timeout_ms.is_some_and(|ms| ms <= DEADLINE_MS_MAX);
-            let is_plain = |word: &HookWord| matches!(word, HookWord::Mock(_, MockThen::Ok));
-            let ends = is_short || words.clone().all(|word| *word != HookWord::Hang);
-            match (hook.power, self) {
-                (HookPower::Observe | HookPower::Control, Self::Webhooks { .. } | Self::Commands { .. }) => ends,
-                (HookPower::Mock, Self::Webhooks { .. }) => false,
-                (HookPower::Mock, Self::Commands { .. }) => !hook.answers.is_empty() && words.all(is_plain),
-            }
-        })
+        let is_everywhere_the_same = hooks.iter().any(|hook| hook.critical);
+        !is_everywhere_the_same
+            && hooks.iter().all(|hook| {
+                let mut words = hook.answers.iter().map(|answer| &answer.word);
+                let is_short = hook.timeout_ms.is_some_and(|ms| ms <= DEADLINE_MS_MAX);
+                let is_plain = |word: &HookWord| matches!(word, HookWord::Mock(_, MockThen::Ok));
+                let ends = is_short || words.clone().all(|word| *word != HookWord::Hang);
+                match (hook.power, self) {
+                    (HookPower::Observe | HookPower::Control, Self::Webhooks { .. } | Self::Commands { .. }) => ends,
+                    (HookPower::Mock, Self::Webhooks { .. }) => false,
+                    (HookPower::Mock, Self::Commands { .. }) => !hook.answers.is_empty() && words.all(is_plain),
+                }
+            })
     }
 
     /// Registers one hook.

@@ -39,7 +39,7 @@ pub(crate) async fn act(world: &World, runtime: &Runtime, root: &OperationId, is
     let outcome = match &step.act {
         HumanAct::Restart => return Acted::Restart,
         HumanAct::Resume => return Acted::Resume,
-        HumanAct::Stop => post(world, runtime, &step, root, InboxItem::Stop),
+        HumanAct::Stop => post(world, runtime, &step, root, InboxItem::Stop(None)),
         HumanAct::Complete(call, result) => {
             let operation = owner_of(world, call).unwrap_or_else(|| root.clone());
             let result = serde_json::to_string(result).unwrap_or_default();
@@ -111,7 +111,7 @@ fn post(
         return runtime.look();
     }
     match item {
-        InboxItem::Stop => runtime.stop(operation),
+        InboxItem::Stop(_) => runtime.stop(operation),
         InboxItem::Decided(decisions) => runtime.decide(operation, decisions),
         InboxItem::Answer { call, result } => match serde_json::from_str(&result) {
             Ok(result) => runtime.complete_call(operation, &call, &result),

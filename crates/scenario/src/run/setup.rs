@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use jackline_hooks::Carriers;
 use jackline_runtime::drive::{Ids, RunError, Runtime};
 use jackline_runtime::journal::MemoryStore;
 use jackline_runtime::tokens::ByteBound;
 use jackline_tools::Tool;
 use jackline_tools::builtin::fs_tools;
 
+use super::hooks::Scripted;
 use super::model::ScriptedModel;
 use super::planner::ScriptedPlanner;
 use super::probe::Watch;
@@ -30,7 +32,10 @@ pub(crate) fn runtime(world: &Arc<World>, process: &MemoryStore, files: Option<&
             (RealTool::Fs, None) => {}
         }
     }
-    let carriers = world.outside.as_ref().map(|outside| outside.carriers(world)).unwrap_or_default();
+    let carriers = match &world.outside {
+        Some(outside) => outside.carriers(world),
+        None => Carriers { webhook: Some(Arc::new(Scripted(Arc::clone(world)))), ..Carriers::default() },
+    };
     Runtime::builder()
         .carriers(carriers)
         .model(ScriptedModel(Arc::clone(world)))

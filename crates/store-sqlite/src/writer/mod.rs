@@ -203,7 +203,7 @@ mod tests {
     async fn whoever_waits_for_a_thread_that_dies_gets_an_error() {
         assert_eq!(dying().flush(&"op".into(), true).await, Err(writer_gone()));
         assert_eq!(dying().claim(&"op".into()), Err(writer_gone()));
-        assert_eq!(dying().post(&"op".into(), InboxItem::Stop, 0), Err(writer_gone()));
+        assert_eq!(dying().post(&"op".into(), InboxItem::Stop(None), 0), Err(writer_gone()));
     }
 
     #[test]

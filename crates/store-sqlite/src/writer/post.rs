@@ -29,7 +29,7 @@ pub(super) fn post(
         InboxItem::Answer { call, result } => {
             posting::check_answer(call, call_on_record(connection, op, call)?, result)?;
         }
-        InboxItem::ChildEnded { .. } | InboxItem::Stop => {}
+        InboxItem::ChildEnded { .. } | InboxItem::Stop(_) => {}
     }
     insert_item(connection, op, item)
 }

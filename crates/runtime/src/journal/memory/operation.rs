@@ -128,7 +128,7 @@ impl Operation {
             InboxItem::Answer { call, result } => {
                 posting::check_answer(call, self.on_record(call), result)?;
             }
-            InboxItem::ChildEnded { .. } | InboxItem::Stop => {}
+            InboxItem::ChildEnded { .. } | InboxItem::Stop(_) => {}
         }
         Ok(())
     }

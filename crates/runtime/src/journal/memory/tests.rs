@@ -45,7 +45,7 @@ fn a_planned_fault_hits_the_next_write_and_changes_nothing() {
     store.fail_next(StoreError::Busy("a backup runs".to_owned()));
     let before = store.load(&id).unwrap();
     assert_eq!(store.append(batch(&id, fence)), Err(full));
-    assert_eq!(store.post(&id, InboxItem::Stop, 5), Err(StoreError::Busy("a backup runs".to_owned())));
+    assert_eq!(store.post(&id, InboxItem::Stop(None), 5), Err(StoreError::Busy("a backup runs".to_owned())));
     assert_eq!(store.load(&id).unwrap(), before);
     assert_eq!(store.append(batch(&id, fence)), Ok(()));
 }

@@ -1,6 +1,6 @@
 //! What a step leaves behind.
 
-use jackline_model::Reason;
+use jackline_model::{Reason, StopRequestId};
 use serde::{Deserialize, Serialize};
 
 use super::calls::{CallSlotV1, FaultV1, TotalsV1};
@@ -9,7 +9,7 @@ use super::firing::FiringV1;
 use super::repeat::{RepeatV1, repeat_from_record, repeat_to_record};
 use super::{after, is_default, since};
 use crate::compress::CompressionGuard;
-use crate::machine::{Boundary, EffectId, Ending, Firing, Ordinal, Stands, Unit, Verb};
+use crate::machine::{Boundary, EffectId, Ending, Firing, Ordinal, Stands, StopNotice, StopTold, Unit, Verb};
 
 /// Times are distances: `n` from the input that closed the step, the others from `n`.
 #[derive(Serialize, Deserialize)]
@@ -42,6 +42,8 @@ pub(super) struct BoundaryV1 {
     doom: Option<ReasonV1>,
     #[serde(default, skip_serializing_if = "is_default")]
     stop: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stopped: Option<StopNoticeV1>,
     #[serde(default, skip_serializing_if = "is_default")]
     tool_stop: bool,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -84,6 +86,7 @@ impl BoundaryV1 {
             deferred: boundary.deferred_approval.clone(),
             doom: boundary.doom.map(ReasonV1),
             stop: boundary.stop_requested,
+            stopped: boundary.stop_notice.as_ref().map(StopNoticeV1::of),
             tool_stop: boundary.stop_by_tool,
             force: boundary.force_finish,
             unresolved: boundary.unresolved_rounds,
@@ -121,6 +124,7 @@ impl BoundaryV1 {
             deferred_approval: self.deferred,
             doom: self.doom.map(|reason| reason.0),
             stop_requested: self.stop,
+            stop_notice: self.stopped.map(StopNoticeV1::into_notice),
             stop_by_tool: self.tool_stop,
             force_finish: self.force,
             unresolved_rounds: self.unresolved,
@@ -147,6 +151,7 @@ enum StandsV1 {
     Async,
     /// Until when.
     Drain(EndingV1, u64),
+    TellStop(EndingV1),
     End(EndingV1),
 }
 
@@ -157,6 +162,7 @@ impl StandsV1 {
             Stands::WaitingForHuman => Self::Human,
             Stands::WaitingForAsyncTool => Self::Async,
             Stands::Draining { ending, until } => Self::Drain(EndingV1::of(ending), *until),
+            Stands::TellingStop(ending) => Self::TellStop(EndingV1::of(ending)),
             Stands::Completing(ending) => Self::End(EndingV1::of(ending)),
         }
     }
@@ -167,8 +173,51 @@ impl StandsV1 {
             Self::Human => Stands::WaitingForHuman,
             Self::Async => Stands::WaitingForAsyncTool,
             Self::Drain(ending, until) => Stands::Draining { ending: ending.into_ending(), until },
+            Self::TellStop(ending) => Stands::TellingStop(ending.into_ending()),
             Self::End(ending) => Stands::Completing(ending.into_ending()),
         }
+    }
+}
+
+/// A stop of a run that waited for a person.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StopNoticeV1 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<StopRequestId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<Ordinal>,
+    told: StopToldV1,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StopToldV1 {
+    Due,
+    Asked,
+    Owed(IdV1),
+    Heard,
+}
+
+impl StopNoticeV1 {
+    fn of(notice: &StopNotice) -> Self {
+        let told = match notice.told {
+            StopTold::Due => StopToldV1::Due,
+            StopTold::Asked => StopToldV1::Asked,
+            StopTold::Owed(id) => StopToldV1::Owed(IdV1(id)),
+            StopTold::Heard => StopToldV1::Heard,
+        };
+        Self { by: notice.request.clone(), calls: notice.calls.clone(), told }
+    }
+
+    fn into_notice(self) -> StopNotice {
+        let told = match self.told {
+            StopToldV1::Due => StopTold::Due,
+            StopToldV1::Asked => StopTold::Asked,
+            StopToldV1::Owed(id) => StopTold::Owed(id.0),
+            StopToldV1::Heard => StopTold::Heard,
+        };
+        StopNotice { request: self.by, calls: self.calls, told }
     }
 }
 

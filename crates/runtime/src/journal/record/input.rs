@@ -1,6 +1,6 @@
 //! What happened.
 
-use jackline_model::OperationId;
+use jackline_model::{OperationId, StopRequestId};
 use serde::{Deserialize, Serialize};
 
 use super::calls::{CallFactsV1, FaultV1, SettledV1, TotalsV1, UsageV1};
@@ -13,6 +13,7 @@ use crate::machine::{CompactionNeed, Decision, Folded, HumanVerdict, ModelFailur
 #[serde(rename_all = "snake_case")]
 pub(super) enum WhatV1 {
     Hook(IdV1),
+    HookFailed(IdV1),
     Notice(IdV1),
     Planned(IdV1, Vec<InstructionV1>),
     PlanFailed(IdV1, FaultV1),
@@ -33,6 +34,9 @@ pub(super) enum WhatV1 {
     /// With what a sub-agent used.
     Answer(Ordinal, Option<TotalsV1>),
     Stop,
+    /// Under this name.
+    StopBy(StopRequestId),
+    Retell,
     Resume,
 }
 
@@ -40,6 +44,7 @@ impl WhatV1 {
     pub(super) fn of(what: &What) -> Self {
         match what {
             What::HookAnswered(id) => Self::Hook(IdV1(*id)),
+            What::HookFailed(id) => Self::HookFailed(IdV1(*id)),
             What::NoticeDelivered(id) => Self::Notice(IdV1(*id)),
             What::Planned(id, plan) => Self::Planned(IdV1(*id), plan.iter().map(InstructionV1::of).collect()),
             What::PlanFailed(id, fault) => Self::PlanFailed(IdV1(*id), FaultV1::of(fault)),
@@ -59,7 +64,9 @@ impl WhatV1 {
             What::BeginRequested => Self::Begin,
             What::HumanDecided(decisions) => Self::Decided(decisions.iter().map(DecisionV1::of).collect()),
             What::AnswerArrived { call, child } => Self::Answer(*call, child.as_ref().map(TotalsV1::of)),
-            What::StopRequested => Self::Stop,
+            What::StopRequested(None) => Self::Stop,
+            What::StopRequested(Some(request)) => Self::StopBy(request.clone()),
+            What::RetellRequested => Self::Retell,
             What::ResumeRequested => Self::Resume,
         }
     }
@@ -67,6 +74,7 @@ impl WhatV1 {
     pub(super) fn into_what(self) -> What {
         match self {
             Self::Hook(id) => What::HookAnswered(id.0),
+            Self::HookFailed(id) => What::HookFailed(id.0),
             Self::Notice(id) => What::NoticeDelivered(id.0),
             Self::Planned(id, plan) => {
                 What::Planned(id.0, plan.into_iter().map(InstructionV1::into_instruction).collect())
@@ -90,7 +98,9 @@ impl WhatV1 {
                 What::HumanDecided(decisions.into_iter().map(DecisionV1::into_decision).collect())
             }
             Self::Answer(call, child) => What::AnswerArrived { call, child: child.map(TotalsV1::into_totals) },
-            Self::Stop => What::StopRequested,
+            Self::Stop => What::StopRequested(None),
+            Self::StopBy(request) => What::StopRequested(Some(request)),
+            Self::Retell => What::RetellRequested,
             Self::Resume => What::ResumeRequested,
         }
     }

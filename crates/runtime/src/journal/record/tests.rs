@@ -10,7 +10,7 @@ use crate::compress::CompressionGuard;
 use crate::machine::{
     CallFacts, CallSlot, CompactionNeed, Decision, EffectId, FailureKind, Firing, Folded, HumanAction, HumanVerdict,
     InputKind, Instruction, ModelFailure, Phase, Place, Refusal, Reply, Route, Settled, SettledHow, Stands,
-    StepSummary, Unit, Verb, What,
+    StepSummary, StopNotice, StopTold, Unit, Verb, What,
 };
 use crate::repeat::{ResultDigest, Signature};
 
@@ -18,7 +18,7 @@ const GOLDEN: &str = include_str!("../../../tests/golden/records-v1.jsonl");
 
 #[test]
 fn every_input_makes_a_round_trip() {
-    let samples = inputs();
+    let samples: Vec<What> = inputs().into_iter().chain(inputs_of_stops()).collect();
     let kinds: BTreeSet<InputKind> = samples.iter().map(What::kind).collect();
     assert_eq!(kinds, InputKind::ALL.into_iter().collect(), "a kind of input has no sample");
     for what in samples {
@@ -29,7 +29,7 @@ fn every_input_makes_a_round_trip() {
 
 #[test]
 fn every_boundary_makes_a_round_trip() {
-    for boundary in boundaries() {
+    for boundary in boundaries().into_iter().chain(boundaries_of_stops()) {
         let batch = [(Input { at: 1_700_000_000_500, what: hook() }, Some(boundary))];
         assert_eq!(decode(&encode(&batch)).unwrap(), batch);
     }
@@ -196,6 +196,10 @@ fn golden() -> Vec<Vec<(Input, Option<Boundary>)>> {
     }));
     batches.push(typical_step());
     batches.push(failed_compression());
+    batches.push(inputs_of_stops().into_iter().map(|what| (Input { at: 1_700_000_000_600, what }, None)).collect());
+    batches.extend(boundaries_of_stops().into_iter().map(|boundary| {
+        vec![(Input { at: 1_700_000_000_700, what: What::HookAnswered(id("s3.h2.fire")) }, Some(boundary))]
+    }));
     batches
 }
 
@@ -212,6 +216,20 @@ fn failed_compression() -> Vec<(Input, Option<Boundary>)> {
             Some(Boundary { compression, ..blank() }),
         ),
     ]
+}
+
+/// What came with stops that are told again.
+fn inputs_of_stops() -> Vec<What> {
+    vec![What::StopRequested(Some("ticket-7".into())), What::HookFailed(id("s4.h1.fire")), What::RetellRequested]
+}
+
+fn boundaries_of_stops() -> Vec<Boundary> {
+    let stands = Stands::TellingStop(crate::machine::Ending::because(Reason::Interrupted));
+    let told = [StopTold::Due, StopTold::Asked, StopTold::Owed(id("s4.h1.fire")), StopTold::Heard];
+    let notices = told.map(|told| StopNotice { request: None, calls: vec![1, 2], told });
+    let named = StopNotice { request: Some("ticket-7".into()), calls: Vec::new(), told: StopTold::Asked };
+    let of = |notice| Boundary { stands: stands.clone(), stop_notice: Some(notice), ..blank() };
+    notices.into_iter().chain([named]).map(of).collect()
 }
 
 #[test]
@@ -241,7 +259,7 @@ fn inputs() -> Vec<What> {
         What::HumanDecided(decisions()),
         What::AnswerArrived { call: 1, child: None },
         What::AnswerArrived { call: 2, child: Some(totals()) },
-        What::StopRequested,
+        What::StopRequested(None),
         What::ResumeRequested,
     ];
     all.extend(failures().into_iter().map(|failure| What::ModelFailed(id("s3.model.ask.1"), failure)));
@@ -382,6 +400,7 @@ fn boundaries() -> Vec<Boundary> {
         deferred_approval: vec![6, 7],
         doom: Some(Reason::UnresolvedTools),
         stop_requested: true,
+        stop_notice: None,
         stop_by_tool: true,
         force_finish: true,
         unresolved_rounds: 2,
@@ -427,6 +446,7 @@ fn blank() -> Boundary {
         deferred_approval: Vec::new(),
         doom: None,
         stop_requested: false,
+        stop_notice: None,
         stop_by_tool: false,
         force_finish: false,
         unresolved_rounds: 0,

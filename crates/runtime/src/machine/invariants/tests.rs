@@ -97,7 +97,7 @@ fn more_calls_or_steps_than_the_settings_allow_are_found() {
 
 #[test]
 fn a_model_call_after_a_stop_is_found() {
-    let life = [taken(What::StopRequested, vec![]), taken(What::BeginRequested, vec![ask_model()])];
+    let life = [taken(What::StopRequested(None), vec![]), taken(What::BeginRequested, vec![ask_model()])];
     broken(stop_wins(&life), Invariant::StopWins);
     let resumed = [life[0].clone(), taken(What::ResumeRequested, vec![]), life[1].clone()];
     assert_eq!(stop_wins(&resumed), Ok(()));

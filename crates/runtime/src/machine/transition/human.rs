@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use jackline_model::Reason;
+use jackline_model::{Reason, StopRequestId};
 
 use super::{end, step};
 use crate::machine::calls::Place;
@@ -12,7 +12,7 @@ use crate::machine::firing::Moment;
 use crate::machine::id::{Unit, Verb};
 use crate::machine::input::{Decision, HumanVerdict, Route};
 use crate::machine::instruction::{Instruction, Ordinal, Phase, Refusal};
-use crate::machine::state::{Ending, Shared, State};
+use crate::machine::state::{Ending, Shared, State, StopNotice, StopTold};
 
 /// Asks a person.
 pub(in crate::machine) fn ask(shared: &mut Shared, question: Question) -> State {
@@ -46,7 +46,7 @@ pub(in crate::machine) fn decided(shared: &mut Shared, decisions: Vec<Decision>)
     if decisions.iter().any(|decision| matches!(decision.verdict, HumanVerdict::Reject { .. })) {
         return Ok(halt(shared, &decisions));
     }
-    announce(shared, &decisions);
+    let groups = groups(&decisions);
     let mut approved = Vec::new();
     let mut rejected = Vec::new();
     for decision in decisions {
@@ -64,7 +64,15 @@ pub(in crate::machine) fn decided(shared: &mut Shared, decisions: Vec<Decision>)
     }
     approved.sort_unstable();
     shared.plan = plan(shared, approved, rejected);
-    Ok(step::open(shared))
+    Ok(tell_next(shared, groups))
+}
+
+/// The hooks of `afterHumanIntervention` have heard of a group.
+pub(in crate::machine) fn told(shared: &mut Shared, rest: VecDeque<Firing>) -> State {
+    if shared.stop_requested {
+        return step::open(shared);
+    }
+    tell_next(shared, rest)
 }
 
 /// Nobody decided in time: the calls are answered, the model reads why and goes on.
@@ -80,12 +88,27 @@ pub(in crate::machine) fn expired(shared: &mut Shared) -> State {
     step::open(shared)
 }
 
-/// Somebody stops a run that waits for a decision.
-pub(in crate::machine) fn stopped(shared: &mut Shared) -> State {
+/// Somebody stops a run that waits for a decision. That is told when the run has ended.
+pub(in crate::machine) fn stopped(shared: &mut Shared, request: Option<StopRequestId>) -> State {
+    note_stop(shared, request);
+    step::open(shared)
+}
+
+/// Somebody stops a run before its hooks have heard what was decided: it was not done, and is not.
+pub(in crate::machine) fn stopped_before_told(
+    shared: &mut Shared,
+    rest: VecDeque<Firing>,
+    request: Option<StopRequestId>,
+) -> State {
+    note_stop(shared, request);
+    shared.cancel();
+    State::TellingDecision { rest }
+}
+
+fn note_stop(shared: &mut Shared, request: Option<StopRequestId>) {
     let calls = shared.calls.awaiting_human();
     shared.stop_requested = true;
-    shared.fire(Moment::HumanStopped, Firing::OnStopByHumanIntervention { calls, rejected: false, reason: None });
-    step::open(shared)
+    shared.stop_notice.get_or_insert(StopNotice { request, calls, told: StopTold::Due });
 }
 
 fn halt(shared: &mut Shared, decisions: &[Decision]) -> State {
@@ -128,8 +151,15 @@ fn halt(shared: &mut Shared, decisions: &[Decision]) -> State {
     step::open(shared)
 }
 
+/// Lets the hooks hear of the next group, one after the other; when all have heard, the run goes on.
+fn tell_next(shared: &mut Shared, mut groups: VecDeque<Firing>) -> State {
+    let Some(firing) = groups.pop_front() else { return step::open(shared) };
+    shared.fire(Moment::HumanDecided, firing);
+    State::TellingDecision { rest: groups }
+}
+
 /// One event for each group of decisions with the same action and the same words.
-fn announce(shared: &mut Shared, decisions: &[Decision]) {
+fn groups(decisions: &[Decision]) -> VecDeque<Firing> {
     let mut groups: Vec<(HumanAction, Option<String>, Vec<Ordinal>)> = Vec::new();
     for decision in decisions {
         let (action, reason) = match &decision.verdict {
@@ -142,9 +172,8 @@ fn announce(shared: &mut Shared, decisions: &[Decision]) {
             None => groups.push((action, reason, decision.call.into_iter().collect())),
         }
     }
-    for (action, reason, calls) in groups {
-        shared.fire(Moment::HumanDecided, Firing::AfterHumanIntervention { action, calls, reason });
-    }
+    let firing = |(action, reason, calls)| Firing::AfterHumanIntervention { action, calls, reason };
+    groups.into_iter().map(firing).collect()
 }
 
 fn plan(shared: &Shared, approved: Vec<Ordinal>, rejected: Vec<(Ordinal, Refusal)>) -> VecDeque<Instruction> {
