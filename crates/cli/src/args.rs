@@ -334,8 +334,13 @@ pub(crate) struct ListenArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) port: u16,
     /// Allow everything that is asked, which is what happens without any rule.
-    #[arg(long, conflicts_with_all = ["deny", "deny_matching", "status"])]
+    #[arg(long, conflicts_with_all = ["deny", "deny_matching", "status", "exec"])]
     pub(crate) allow: bool,
+    /// Let a program answer, with its arguments behind it: it reads the payload and prints a decision, as a hook that
+    /// is a program does. If it fails, the answer is 500.
+    #[arg(long, value_name = "PROGRAM", num_args = 1.., allow_hyphen_values = true,
+          conflicts_with_all = ["deny", "deny_matching", "status"])]
+    pub(crate) exec: Vec<String>,
     /// Deny everything that is asked, with this reason.
     #[arg(long, value_name = "REASON")]
     pub(crate) deny: Option<String>,

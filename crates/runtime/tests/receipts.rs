@@ -103,3 +103,41 @@ async fn handlers_that_change_nothing_leave_no_receipt() {
         .control_after_tool_call("after", |_| ready(Decision::Allow));
     assert_eq!(heard(hooks).await, Vec::<Value>::new());
 }
+
+#[tokio::test]
+async fn a_hook_of_an_operation_above_says_whose_it_is() {
+    let store = MemoryStore::new();
+    let call = json!({"agentId": "reader", "instruction": "read"}).to_string();
+    let turns = [
+        Turn::call("agent____callAgent", &call),
+        Turn::call("fs____read", "{}"),
+        Turn::text("read"),
+        Turn::text("done"),
+    ];
+    let runtime = Runtime::builder()
+        .model(ScriptedModel::new(turns))
+        .tool(reader())
+        .store(Arc::new(store.clone()))
+        .carriers(Carriers { webhook: Some(Arc::new(Receiver)), ..Carriers::default() })
+        .hooks_of(
+            "reader",
+            Hooks::new().webhook("own", HookKind::BeforeToolCall, WebhookConfig::control("https://x.test/")),
+        )
+        .build()
+        .unwrap();
+    let agent = Agent::new("clerk", "You read.").with_agent(Agent::new("reader", "You read."));
+    let above = WebhookConfig { inherit: true, ..WebhookConfig::control("https://x.test/") };
+    let run = runtime.start(&agent, "go", Hooks::new().webhook("above", HookKind::BeforeToolCall, above)).unwrap();
+    run.wait().await.unwrap();
+    let below = store.list(9).unwrap().into_iter().find(|header| header.id != *run.id()).unwrap().id;
+    let asked: Value = serde_json::from_str(&store.heard(&below).unwrap()[0].text).unwrap();
+    let shown: Vec<_> = asked["asked"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|receipt| (receipt["id"].as_str(), &receipt["inheritedFrom"]))
+        .collect();
+    assert_eq!(shown, [(Some("above"), &json!(run.id())), (Some("own"), &Value::Null)]);
+    let own: Value = serde_json::from_str(&store.heard(run.id()).unwrap()[0].text).unwrap();
+    assert_eq!(own["asked"][0]["inheritedFrom"], Value::Null);
+}

@@ -209,6 +209,38 @@ fn without_an_agent_the_hooks_of_the_environment_are_tried() {
 }
 
 #[test]
+fn a_program_behind_the_receiver_answers_for_it_or_the_answer_is_a_failure() {
+    let home = Home::new();
+    for (script, expected) in [
+        ("echo '{\"decision\":\"allow\"}'", "allow"),
+        ("echo heard", "notification"),
+        ("exit 3", "error"),
+        ("echo '{\"decision\":\"perhaps\"}'", "error"),
+        ("echo '{\"mock\":{\"content\":\"x\",\"success\":true}}'", "error"),
+    ] {
+        let (mut receiver, url) = listen(&home, &["--exec", "sh", "-c", script], None);
+        home.write("script.yaml", "turns: []\n");
+        home.write(
+            "agent.toml",
+            format!(
+                "name = 'agent'\nscript = 'script.yaml'\n[[hook]]\nid = 'policy'\ntype = 'beforeToolCall'\n\
+                 webhook = {{ url = '{url}', responseHandling = 'toolCall' }}\n"
+            ),
+        );
+        let checked = home.run(&["hooks", "check", "agent.toml", "--json"]);
+        let line = json_lines(&checked.out).remove(0);
+        assert_eq!(line["answer"], expected, "{script}: {line}");
+        let told: Value = serde_json::from_str(&receiver.until("beforeToolCall")).unwrap();
+        assert_eq!(told["failed"].is_string(), expected == "error", "{script}: {told}");
+        if expected == "error" {
+            assert!(line["why"].as_str().unwrap().contains("status 500"), "{line}");
+        }
+    }
+    let both = home.run(&["hooks", "listen", "--deny", "no", "--exec", "true"]);
+    assert_eq!(both.code, Some(2), "{}", both.err);
+}
+
+#[test]
 fn a_receiver_takes_only_what_is_signed_with_its_secret() {
     const SECRET: &str = "whsec_c2lnbmluZy1zZWNyZXQtb2YtYS10ZXN0";
     let home = home("");
@@ -252,4 +284,51 @@ fn listen(home: &Home, words: &[&str], variable: Option<(&str, &str)>) -> (Runni
     let line = receiver.until_error("listening on ");
     let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
     (receiver, url)
+}
+
+#[test]
+fn the_agents_below_are_listed_with_what_they_inherit_and_each_hook_is_checked_once() {
+    let home = Home::new();
+    let agent = |name: &str, more: &str| {
+        home.write(&format!("{name}.toml"), format!("name = '{name}'\nscript = 'script.yaml'\n{more}"));
+    };
+    home.write("script.yaml", "turns: []\n");
+    let (receiver, url) = listen(&home, &[], None);
+    let decides = "responseHandling = 'toolCall'";
+    let hook = |id: &str, how: &str| format!("[[hook]]\nid = '{id}'\ntype = 'beforeToolCall'\n{how}\n");
+    let own = hook("own", &format!("webhook = {{ url = '{url}/own', {decides} }}"));
+    let heir = hook("heir", &format!("webhook = {{ url = '{url}/heir', {decides}, inherit = true }}"));
+    let program = hook("program", &format!("command = {{ command = ['/bin/sh', '-c', 'true'], {decides} }}"));
+    let inner = hook("inner", &format!("webhook = {{ url = '{url}/inner', {decides} }}"));
+    agent("deep", "");
+    agent("middle", &format!("[agents.deep]\nfile = 'deep.toml'\n{inner}"));
+    agent("top", &format!("[agents.middle]\nfile = 'middle.toml'\n{own}{heir}{program}"));
+
+    let listed = home.run(&["hooks", "list", "top.toml", "--json"]);
+    assert_eq!(listed.code, Some(0), "{}", listed.err);
+    let lines = json_lines(&listed.out);
+    let shown: Vec<_> = lines.iter().map(|line| (&line["agent"], &line["id"], &line["from"])).collect();
+    let shown: Vec<_> =
+        shown.into_iter().map(|(agent, id, from)| (agent.as_str(), id.as_str(), from.as_str())).collect();
+    let expected = [
+        ("top", "own", None),
+        ("top", "heir", None),
+        ("top", "program", None),
+        ("middle", "heir", Some("top")),
+        ("middle", "program", Some("top")),
+        ("middle", "inner", None),
+        ("deep", "heir", Some("top")),
+        ("deep", "program", Some("top")),
+    ];
+    assert_eq!(shown, expected.map(|(agent, id, from)| (Some(agent), Some(id), from)));
+    let text = home.run(&["hooks", "list", "top.toml"]).out;
+    assert!(text.contains("top > middle > deep:\nheir  ") && text.contains("(inherited from top)"), "{text}");
+
+    let checked = home.run(&["hooks", "check", "top.toml", "--json"]);
+    assert_eq!(checked.code, Some(0), "{}{}", checked.out, checked.err);
+    let asked: Vec<_> =
+        json_lines(&checked.out).iter().map(|line| format!("{} {}", line["agent"], line["id"])).collect();
+    assert_eq!(asked, ["\"top\" \"own\"", "\"top\" \"heir\"", "\"top\" \"program\"", "\"middle\" \"inner\""]);
+    receiver.signal("KILL");
+    assert_eq!(json_lines(&receiver.end().1).len(), 3, "each webhook once");
 }

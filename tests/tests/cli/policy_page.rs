@@ -16,6 +16,8 @@ fn page_files(home: &Home) {
         count += 1;
     }
     assert_eq!(count, 4, "the page shows two policies, an agent and its script");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(home.path().join("policy.sh"), mode).unwrap();
     home.write("menu.txt", "soup\n");
     home.write("secret.txt", "1-2-3\n");
 }
@@ -33,6 +35,25 @@ fn the_service_in_python_decides_and_blocks_when_it_is_gone() {
     let port = line.rsplit(' ').next().unwrap().trim().to_owned();
     home.write("clerk.toml", home.read("clerk.toml").replace("8808", &port));
 
+    decides_and_blocks_when_it_is_gone(&home, service);
+}
+
+#[test]
+fn the_service_in_shell_decides_and_blocks_when_it_is_gone() {
+    let home = Home::new();
+    page_files(&home);
+    let page = std::fs::read_to_string(workspace().join("docs/hooks.md")).unwrap();
+    let typed = page.lines().find(|line| line.starts_with("$ jackline hooks listen --port 8808 --exec")).unwrap();
+    // A free port in place of the page's.
+    let typed = typed.replace("8808", "0");
+    let mut service = home.start(&typed.split(' ').skip(2).collect::<Vec<_>>());
+    let line = service.until_error("listening on ");
+    let port = line.split("127.0.0.1:").nth(1).unwrap().split(' ').next().unwrap();
+    home.write("clerk.toml", home.read("clerk.toml").replace("8808", port));
+    decides_and_blocks_when_it_is_gone(&home, service);
+}
+
+fn decides_and_blocks_when_it_is_gone(home: &Home, service: Running) {
     let checked = home.run(&["hooks", "check", "clerk.toml"]);
     assert_eq!(checked.code, Some(0), "{}{}", checked.out, checked.err);
     assert!(checked.out.contains("the call would run"), "{}", checked.out);
@@ -52,8 +73,6 @@ fn the_service_in_python_decides_and_blocks_when_it_is_gone() {
 fn the_program_in_shell_decides_the_same() {
     let home = Home::new();
     page_files(&home);
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(home.path().join("policy.sh"), mode).unwrap();
     let page = std::fs::read_to_string(workspace().join("docs/hooks.md")).unwrap();
     let command = page.lines().find(|line| line.starts_with("command = { command = [\"./policy.sh\"]")).unwrap();
     let agent = home.read("clerk.toml");

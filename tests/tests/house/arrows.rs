@@ -9,7 +9,7 @@ use crate::source::{code_only, files_below, line_of};
 use crate::{assert_none, root};
 
 /// What each package may name of this workspace. Arrows point down, and only down.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("jackline-model", &[]),
     ("jackline-process", &[]),
     ("jackline-hooks", &["jackline-model", "jackline-process"]),
@@ -19,6 +19,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("jackline-store-sqlite", &["jackline-runtime", "jackline-tools", "jackline-hooks", "jackline-model"]),
     ("jackline-cli", ALL_LIBRARIES),
     ("jackline-bench", ALL_LIBRARIES),
+    ("jackline-fuzz-targets", ALL_LIBRARIES),
     ("jackline-examples", ALL_LIBRARIES),
     ("jackline-tests", ALL_LIBRARIES),
     ("xtask", &[]),

@@ -41,6 +41,7 @@ fn line(receipt: &Value, paint: Paint) -> String {
         Some("failure") => "  decided: it failed, and its failures block",
         Some(_) | None => "",
     };
+    let from = receipt["inheritedFrom"].as_str().map(|from| format!("  (inherited from {from})")).unwrap_or_default();
     let (id, carrier, answer) = (paint.name(&plain(text("id"))), text("carrier"), text("answer"));
-    format!("  {id}  {carrier}  {answer}{fault} in {ms} ms{decided}")
+    format!("  {id}  {carrier}  {answer}{fault} in {ms} ms{decided}{from}")
 }

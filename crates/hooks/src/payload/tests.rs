@@ -334,10 +334,10 @@ proptest! {
     }
 }
 
-/// Runs the target of the fuzzer over the corpus that is stored with the tests: an event, a selection and a body.
+/// The fuzzer starts from these: an event, a selection and a body, some with what no receiver gets.
 #[test]
 fn the_stored_corpus_keeps_back_what_no_receiver_gets() {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz-corpus/payload");
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/payload");
     let files: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(files.len() >= 12, "the corpus is there");
     for file in files {

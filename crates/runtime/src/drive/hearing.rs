@@ -1,7 +1,7 @@
 //! Receipts: what hooks were asked and answered, on their way to readers and into the store.
 
 use jackline_hooks::{AnswerClass, CarrierKind, Delivery, Event, HookKind, Receipt, RulingCause};
-use jackline_model::ToolCallId;
+use jackline_model::{OperationId, ToolCallId};
 use serde_json::json;
 
 use super::stream::HookReceipt;
@@ -11,9 +11,9 @@ use crate::journal::Heard;
 ///
 /// A handler in this process that was heard and changed nothing leaves none: a run with a handler for every event
 /// would store more about them than about its own messages.
-pub(crate) fn heard(call: Option<ToolCallId>, step: u32, delivery: &Delivery) -> Option<Heard> {
+pub(crate) fn heard(own: &OperationId, call: Option<ToolCallId>, step: u32, delivery: &Delivery) -> Option<Heard> {
     let kept = delivery.receipts.iter().filter(|receipt| is_kept(receipt));
-    let asked: Vec<HookReceipt> = kept.map(shown).collect();
+    let asked: Vec<HookReceipt> = kept.map(|receipt| shown(own, receipt)).collect();
     let kind: HookKind = delivery.receipts.first().filter(|_| !asked.is_empty())?.kind;
     let text = json!({"step": step, "type": kind, "asked": asked}).to_string();
     Some(Heard { call, text })
@@ -39,13 +39,14 @@ pub(crate) fn call_of(event: &Event) -> Option<ToolCallId> {
 }
 
 /// The receipts of a firing, as readers and the store get them.
-pub(crate) fn receipts(delivery: &Delivery) -> Vec<HookReceipt> {
-    delivery.receipts.iter().map(shown).collect()
+pub(crate) fn receipts(own: &OperationId, delivery: &Delivery) -> Vec<HookReceipt> {
+    delivery.receipts.iter().map(|receipt| shown(own, receipt)).collect()
 }
 
-fn shown(receipt: &Receipt) -> HookReceipt {
+fn shown(own: &OperationId, receipt: &Receipt) -> HookReceipt {
     HookReceipt {
         id: receipt.hook.to_string(),
+        inherited_from: (receipt.operation != *own).then(|| receipt.operation.clone()),
         carrier: receipt.carrier.as_str().into(),
         answer: receipt.answer.as_str().into(),
         fault: receipt.fault.map(|fault| fault.as_str().into()),

@@ -337,10 +337,10 @@ impl Operation {
         let call = self.turn.call(call).map(|call| call.call.id.clone());
         for delivery in deliveries {
             self.enqueue(&delivery.outbox)?;
-            self.pending.heard.extend(heard(call.clone(), self.step(), delivery));
+            self.pending.heard.extend(heard(self.run.id(), call.clone(), self.step(), delivery));
             if let Some(first) = delivery.receipts.first() {
                 let hook = first.kind;
-                self.tell(|| Told::Hook { hook, asked: receipts(delivery) });
+                self.tell(|| Told::Hook { hook, asked: receipts(self.run.id(), delivery) });
             }
         }
         Ok(())

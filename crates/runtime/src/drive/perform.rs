@@ -184,10 +184,10 @@ impl Operation {
                 }
             };
             if stream.is_read() {
-                let told = Told::Hook { hook: kind, asked: receipts(&delivery) };
+                let told = Told::Hook { hook: kind, asked: receipts(&operation, &delivery) };
                 stream.tell(clock.now_ms(), &operation, step, told);
             }
-            let heard = heard(call, step, &delivery);
+            let heard = heard(&operation, call, step, &delivery);
             let outbox = delivery.outbox.clone();
             let critical = delivery.surface().err().map(Box::new);
             Delivered { critical, outbox, heard }

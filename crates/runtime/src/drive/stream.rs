@@ -138,6 +138,9 @@ pub enum Decided {
 #[expect(missing_docs, reason = "the fields are named like what they hold")]
 pub struct HookReceipt {
     pub id: String,
+    /// The operation above whose hook it is, if it is inherited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherited_from: Option<OperationId>,
     /// `native`, `webhook` or `command`.
     pub carrier: Arc<str>,
     pub answer: Arc<str>,

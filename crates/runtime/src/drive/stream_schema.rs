@@ -191,6 +191,7 @@ fn defs() -> Value {
                     "panic", "timeout",
                 ],
             })),
+            may("inheritedFrom", text()),
             may("fault", text()),
             may("decidedBy", json!({"enum": ["policy", "failure"]})),
             must("micros", count()),

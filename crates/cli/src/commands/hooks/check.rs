@@ -12,7 +12,7 @@ use jackline_hooks::{
 use jackline_model::{ExitCode, RawOutput};
 use serde_json::json;
 
-use super::list::{Row, rows};
+use super::list::{Row, Section, say_if_none, sections};
 use super::trial::{Faults, block_on_trial};
 use crate::args::HooksOfArgs;
 use crate::host;
@@ -23,7 +23,7 @@ use crate::render::Out;
 pub(super) fn check(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
     let agent = host::read_or_builtin(args.agent.as_deref())?;
     let sample = Sample::new(OPERATION, agent.name.as_str(), "local");
-    let rows = rows(&agent)?;
+    let sections = sections(&agent)?;
     // What nobody waits for in a run is waited for here.
     let faults = Faults::default();
     let carriers = faults.of(Carriers { spawn: None, ..host::carriers()? });
@@ -31,30 +31,48 @@ pub(super) fn check(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
     let mut worst = ExitCode::Done;
     let directory: Arc<dyn UserDirectory> = Arc::new(host::users(&agent)?);
     block_on_trial(async {
-        for row in &rows {
+        for (agent, row) in asked(&sections) {
             let (receipt, meaning) = ask(row, &sample, &carriers, &directory).await?;
             if receipt.as_ref().is_none_or(|receipt| receipt.answer.is_failure()) {
                 worst = ExitCode::Failed;
             }
             let why = receipt.as_ref().and_then(|receipt| faults.why(receipt));
-            print(&mut out, args.json, row, receipt.as_ref(), &meaning, why.as_deref());
+            print(&mut out, args.json, (agent, row), receipt.as_ref(), &meaning, why.as_deref());
         }
         Ok(())
     })?;
-    if rows.is_empty() && !args.json {
-        out.line(format!("The agent `{}` has no hooks.", agent.name));
+    if !args.json {
+        say_if_none(&sections, &mut out);
     }
     out.finish()?;
     Ok(worst)
 }
 
-fn print(out: &mut Out, is_json: bool, row: &Row, receipt: Option<&Receipt>, meaning: &str, why: Option<&str>) {
+/// The hooks of all agents, each with an agent that has it: one that several have is asked once.
+fn asked(sections: &[Section]) -> Vec<(&str, &Row)> {
+    let mut found: Vec<(&str, &Row)> = Vec::new();
+    for (agent, row) in sections.iter().flat_map(|section| section.rows.iter().map(|row| (section.agent(), row))) {
+        if !found.iter().any(|(_, known)| (&known.id, &known.stored) == (&row.id, &row.stored)) {
+            found.push((agent, row));
+        }
+    }
+    found
+}
+
+fn print(
+    out: &mut Out,
+    is_json: bool,
+    (agent, row): (&str, &Row),
+    receipt: Option<&Receipt>,
+    meaning: &str,
+    why: Option<&str>,
+) {
     let answer = receipt.map_or("nothing", |receipt| receipt.answer.as_str());
     let fault = receipt.and_then(|receipt| receipt.fault).map(|fault| fault.as_str());
     let latency = receipt.map_or(0, |receipt| receipt.latency.as_millis());
     if is_json {
         let line = json!({
-            "id": row.id, "type": row.kind, "carrier": row.carrier, "answer": answer, "fault": fault, "why": why,
+            "agent": agent, "id": row.id, "type": row.kind, "carrier": row.carrier, "answer": answer, "fault": fault, "why": why,
             "meaning": meaning, "millis": u64::try_from(latency).unwrap_or(u64::MAX),
         });
         out.line(line.to_string());

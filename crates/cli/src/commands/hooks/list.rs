@@ -19,9 +19,24 @@ pub(super) struct Row {
     pub(super) kind: HookKind,
     pub(super) carrier: &'static str,
     pub(super) power: &'static str,
+    /// The agent above whose hook it is, if it is inherited.
+    from: Option<String>,
     on_error: Option<String>,
     matcher: Option<String>,
     target: String,
+}
+
+/// The hooks of an agent and of each below it, the one that is started first.
+pub(super) struct Section {
+    /// The names on the way to the agent, its own last.
+    path: Vec<String>,
+    pub(super) rows: Vec<Row>,
+}
+
+impl Section {
+    pub(super) fn agent(&self) -> &str {
+        self.path.last().map_or("", String::as_str)
+    }
 }
 
 impl Row {
@@ -45,9 +60,19 @@ impl Row {
             power: if decides { "decides" } else { "hears" },
             on_error: decides.then(|| config["onError"].as_str().unwrap_or("continue").to_owned()),
             matcher: stored["matcher"].as_str().map(str::to_owned),
+            from: None,
             target,
             stored: Some(stored),
         })
+    }
+
+    /// The same hook, as an agent below its own inherits it, if it does.
+    fn inherited(&self, by: &str) -> Option<Self> {
+        let stored = self.stored.as_ref()?;
+        let by_default = self.carrier == "command" && self.power == "decides";
+        let inherits = stored[self.carrier]["inherit"].as_bool().unwrap_or(by_default);
+        let from = self.from.clone().or_else(|| Some(by.to_owned()));
+        inherits.then(|| Self { from, ..Self::of_file(stored.clone()).expect("it was one before") })
     }
 
     fn of_environment(kind: HookKind, config: &WebhookConfig) -> Self {
@@ -60,39 +85,79 @@ impl Row {
             carrier: "webhook",
             power: if decides { "decides" } else { "hears" },
             on_error: decides.then(|| json!(config.on_error).as_str().unwrap_or_default().to_owned()),
+            from: None,
             matcher: None,
             target: without_query(&config.url),
         }
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(&self, agent: &str) -> Value {
         json!({
-            "id": self.id, "source": self.source, "type": self.kind, "carrier": self.carrier, "power": self.power,
+            "agent": agent, "from": self.from, "id": self.id, "source": self.source, "type": self.kind, "carrier": self.carrier, "power": self.power,
             "onError": self.on_error, "matcher": self.matcher, "target": self.target,
         })
     }
 }
 
-/// The hooks of an agent and those of the environment, in the order in which they are asked.
-pub(super) fn rows(agent: &Agent) -> Result<Vec<Row>, Problem> {
-    let frozen = Frozen::of(agent)?;
-    let mut rows: Vec<Row> =
-        frozen.config.stored_hooks(&frozen.directory).into_iter().filter_map(Row::of_file).collect();
+/// The hooks of an agent and of those below it, in the order in which they are asked: what is inherited, what is in the
+/// file, what the environment says.
+pub(super) fn sections(agent: &Agent) -> Result<Vec<Section>, Problem> {
+    let mut sections = Vec::new();
+    add_sections(agent, &Section { path: Vec::new(), rows: Vec::new() }, &mut sections)?;
     let environment = EnvironmentHooks::read(&ProcessEnvironment).map_err(|error| Problem::usage(error.to_string()))?;
     if let Some(environment) = environment {
-        let declared = HookKind::ALL.into_iter().filter_map(|kind| Some((kind, environment.webhook(kind)?)));
-        rows.extend(declared.map(|(kind, config)| Row::of_environment(kind, &config)));
+        for section in &mut sections {
+            let declared = HookKind::ALL.into_iter().filter_map(|kind| Some((kind, environment.webhook(kind)?)));
+            section.rows.extend(declared.map(|(kind, config)| Row::of_environment(kind, &config)));
+        }
     }
-    Ok(rows)
+    Ok(sections)
+}
+
+fn add_sections(agent: &Agent, above: &Section, sections: &mut Vec<Section>) -> Result<(), Problem> {
+    let frozen = Frozen::of(agent)?;
+    let mut rows: Vec<Row> = above.rows.iter().filter_map(|row| row.inherited(above.agent())).collect();
+    rows.extend(frozen.config.stored_hooks(&frozen.directory).into_iter().filter_map(Row::of_file));
+    let path = above.path.iter().cloned().chain([agent.name.clone()]).collect();
+    let section = Section { path, rows };
+    let at = sections.len();
+    sections.push(Section { path: section.path.clone(), rows: Vec::new() });
+    for below in &agent.agents {
+        add_sections(below, &section, sections)?;
+    }
+    sections[at] = section;
+    Ok(())
+}
+
+/// Whether there is anything to ask: hooks of the environment are in every section.
+pub(super) fn say_if_none(sections: &[Section], out: &mut Out) {
+    if let ([first, ..], true) = (sections, sections.iter().all(|section| section.rows.is_empty())) {
+        out.line(format!("The agent `{}` has no hooks.", first.agent()));
+        out.line("A [[hook]] in its file adds one; AGENT_HOOK_WEBHOOK_URL adds one for every agent.");
+    }
 }
 
 pub(super) fn list(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
     let agent = host::read_or_builtin(args.agent.as_deref())?;
-    let rows = rows(&agent)?;
+    let sections = sections(&agent)?;
     let mut out = Out::default();
-    for row in &rows {
-        if args.json {
-            out.line(row.to_json().to_string());
+    for section in &sections {
+        show(section, args.json, &mut out);
+    }
+    if !args.json {
+        say_if_none(&sections, &mut out);
+    }
+    out.finish()?;
+    Ok(ExitCode::Done)
+}
+
+fn show(section: &Section, is_json: bool, out: &mut Out) {
+    if !is_json && section.path.len() > 1 && !section.rows.is_empty() {
+        out.line(format!("{}:", section.path.join(" > ")));
+    }
+    for row in &section.rows {
+        if is_json {
+            out.line(row.to_json(section.agent()).to_string());
             continue;
         }
         let mut line = format!("{}  {}  {} {}  {}", row.id, row.kind, row.carrier, row.target, row.power);
@@ -105,14 +170,11 @@ pub(super) fn list(args: &HooksOfArgs) -> Result<ExitCode, Problem> {
         if row.source == "environment" {
             line.push_str("  (environment)");
         }
+        if let Some(from) = &row.from {
+            line.push_str(&format!("  (inherited from {from})"));
+        }
         out.line(line);
     }
-    if rows.is_empty() && !args.json {
-        out.line(format!("The agent `{}` has no hooks.", agent.name));
-        out.line("A [[hook]] in its file adds one; AGENT_HOOK_WEBHOOK_URL adds one for every agent.");
-    }
-    out.finish()?;
-    Ok(ExitCode::Done)
 }
 
 /// An address without what may be a secret in it.

@@ -11,13 +11,18 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, header};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use jackline_hooks::transport::ProcessCarrier;
+use jackline_hooks::{
+    CommandCarrier, CommandConfig, CommandReply, CommandRequest, ControlReply, HookKind, ProcessEnvironment,
+};
 use jackline_model::ExitCode;
 use regex::Regex;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use standardwebhooks::Webhook;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use super::trial::words;
 use crate::args::ListenArgs;
 use crate::problem::Problem;
 use crate::render::say;
@@ -25,11 +30,16 @@ use crate::run::block_on;
 
 /// How requests are answered.
 struct Rule {
-    reason: Option<String>,
-    matching: Option<Regex>,
+    answerer: Answerer,
     status: Option<StatusCode>,
     delay: Duration,
     verifier: Option<Webhook>,
+}
+
+/// Who decides.
+enum Answerer {
+    Pattern { reason: Option<String>, matching: Option<Regex> },
+    Program(Arc<CommandConfig>),
 }
 
 /// Receives webhooks until it is interrupted.
@@ -79,9 +89,14 @@ impl Rule {
         let matching = args.deny_matching.as_deref().map(Regex::new).transpose();
         let matching = matching.map_err(|error| Problem::usage(format!("--deny-matching is no pattern: {error}")))?;
         let status = args.status.map(StatusCode::from_u16).transpose();
+        let answerer = if args.exec.is_empty() {
+            Answerer::Pattern { reason: args.deny.clone(), matching }
+        } else {
+            let env = ENV_OF_PROGRAMS.map(str::to_owned).into();
+            Answerer::Program(Arc::new(CommandConfig { env, ..CommandConfig::control(args.exec.clone()) }))
+        };
         Ok(Self {
-            reason: args.deny.clone(),
-            matching,
+            answerer,
             status: status.map_err(|error| Problem::usage(format!("--status: {error}")))?,
             delay: Duration::from_millis(args.delay),
             verifier: args.secret_env.as_deref().map(verifier).transpose()?,
@@ -108,25 +123,57 @@ impl Rule {
         }
         let text = String::from_utf8_lossy(&body).into_owned();
         let payload = serde_json::from_str::<Value>(&text).unwrap_or(Value::String(text.clone()));
-        let answer = self.decide(&text);
-        print(&json!({"path": path, "delivery": delivery, "payload": payload, "answer": answer}));
+        let answer = self.answerer.decide(&text, &payload).await;
+        let shown = match &answer {
+            Ok(answer) => json!({"path": path, "delivery": delivery, "payload": payload, "answer": answer}),
+            Err(why) => json!({"path": path, "delivery": delivery, "payload": payload, "failed": why}),
+        };
+        print(&shown);
         tokio::time::sleep(self.delay).await;
-        match self.status {
-            Some(status) => reply(status, &Value::Null),
-            None => reply(StatusCode::OK, &answer),
+        match (self.status, answer) {
+            (Some(status), _) => reply(status, &Value::Null),
+            (None, Ok(answer)) => reply(StatusCode::OK, &answer),
+            (None, Err(why)) => reply(StatusCode::INTERNAL_SERVER_ERROR, &json!({"error": why})),
         }
     }
+}
 
-    fn decide(&self, payload: &str) -> Value {
-        let is_denied = match &self.matching {
-            Some(pattern) => pattern.is_match(payload),
-            None => self.reason.is_some(),
-        };
-        match (is_denied, &self.reason) {
-            (false, _) => json!({"decision": "allow"}),
-            (true, None) => json!({"decision": "deny"}),
-            (true, Some(reason)) => json!({"decision": "deny", "reason": reason}),
+impl Answerer {
+    /// The body of the answer, or why there is none.
+    async fn decide(&self, text: &str, payload: &Value) -> Result<Value, String> {
+        match self {
+            Self::Pattern { reason, matching } => {
+                let is_denied = match matching {
+                    Some(pattern) => pattern.is_match(text),
+                    None => reason.is_some(),
+                };
+                Ok(if is_denied { denial(reason.as_deref()) } else { json!({"decision": "allow"}) })
+            }
+            Self::Program(config) => {
+                let Value::Object(payload) = payload else { return Err("the payload is no JSON object".to_owned()) };
+                ask_program(Arc::clone(config), payload.clone()).await
+            }
         }
+    }
+}
+
+fn denial(reason: Option<&str>) -> Value {
+    match reason {
+        None => json!({"decision": "deny"}),
+        Some(reason) => json!({"decision": "deny", "reason": reason}),
+    }
+}
+
+/// The answer of a program, as a hook that is one would be understood.
+async fn ask_program(config: Arc<CommandConfig>, payload: Map<String, Value>) -> Result<Value, String> {
+    let kind = payload.get("hookType").and_then(Value::as_str).and_then(|kind| kind.parse().ok());
+    let request = CommandRequest { config, payload, kind: kind.unwrap_or(HookKind::BeforeToolCall) };
+    match ProcessCarrier::new(Arc::new(ProcessEnvironment)).ask(request).await {
+        Ok(CommandReply::Control(ControlReply::Allow)) => Ok(json!({"decision": "allow"})),
+        Ok(CommandReply::Control(ControlReply::Deny { reason })) => Ok(denial(reason.as_deref())),
+        Ok(CommandReply::Control(ControlReply::Notification)) => Ok(Value::Null),
+        Ok(CommandReply::Mock(_)) => Err("a webhook cannot stand in for a tool".to_owned()),
+        Err(fault) => Err(words(&fault)),
     }
 }
 
@@ -150,6 +197,9 @@ fn print(line: &Value) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
+
+/// Without these even simple programs fail, and none is a secret.
+const ENV_OF_PROGRAMS: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 /// Senders at once: more than a machine's own runs will be.
 const CONNECTIONS_MAX: usize = 64;

@@ -58,7 +58,7 @@ impl Faults {
 }
 
 /// A fault in words that say what to do. None of them comes from a receiver.
-fn words(fault: &HookFault) -> String {
+pub(super) fn words(fault: &HookFault) -> String {
     if let Some(diagnostic) = fault.diagnostic() {
         return diagnostic.to_owned();
     }

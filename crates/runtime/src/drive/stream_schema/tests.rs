@@ -139,6 +139,7 @@ fn samples() -> Vec<Told> {
     samples.extend(HookKind::ALL.map(|hook| {
         let receipt = HookReceipt {
             id: "h".to_owned(),
+            inherited_from: Some("op_1".into()),
             carrier: "webhook".into(),
             answer: "deny".into(),
             fault: Some("TIMEOUT".into()),
