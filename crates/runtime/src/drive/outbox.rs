@@ -26,7 +26,7 @@ pub(crate) struct Outbox {
     worker: Mutex<Option<Held<()>>>,
     /// Rings when there may be something to deliver.
     bell: Arc<Notify>,
-    /// Deliveries that are under way here.
+    /// Rounds of deliveries that are under way here.
     under_way: AtomicUsize,
     /// Rings when one is done.
     settled: Notify,
@@ -62,14 +62,15 @@ impl Core {
     pub(crate) async fn deliver_due(&self) -> Result<OutboxReport, StoreError> {
         let mut report = OutboxReport::default();
         loop {
-            let mut done = std::pin::pin!(self.outbox.settled.notified());
-            done.as_mut().enable();
             let (tried, _) = self.deliver_some().await?;
             report.delivered += tried.delivered;
             report.failed += tried.failed;
             if tried != OutboxReport::default() {
                 continue;
             }
+            // Listens before it looks, and not for itself.
+            let mut done = std::pin::pin!(self.outbox.settled.notified());
+            done.as_mut().enable();
             if self.outbox.under_way.load(Ordering::Acquire) == 0 {
                 return Ok(report);
             }
@@ -79,6 +80,8 @@ impl Core {
 
     /// Tries a few that are due, and says when the next one is.
     async fn deliver_some(&self) -> Result<(OutboxReport, Option<u64>), StoreError> {
+        // From before they are claimed: whoever finds nothing due waits for what the other has in hand.
+        let _under_way = UnderWay::begin(&self.outbox);
         let now = self.clock.now_ms();
         let claim =
             DeliveryClaim { now, until: now.saturating_add(CLAIM_MS), limit: AT_ONCE, attempts_max: ATTEMPTS_MAX };
@@ -97,7 +100,6 @@ impl Core {
 
     /// Tries one, and writes down what came of it. True if it has arrived.
     async fn attempt(&self, stored: &StoredDelivery) -> Result<bool, StoreError> {
-        let _under_way = UnderWay::begin(&self.outbox);
         let hold = self.clock.hold();
         let sent = match (request(&stored.delivery), &self.outbox.carrier) {
             (Some(request), Some(carrier)) => carrier.notify(request).await,
@@ -156,7 +158,7 @@ async fn work(core: Weak<Core>, bell: Arc<Notify>) {
     }
 }
 
-/// Counts a delivery for as long as it is under way.
+/// Counts a round of deliveries for as long as it is under way.
 struct UnderWay<'a>(&'a Outbox);
 
 impl<'a> UnderWay<'a> {
