@@ -7,12 +7,12 @@ use jackline_runtime::journal::{PostedDecision, PostedVerdict, Store};
 use jackline_runtime::llm::{ReplyBuilder, Turn};
 use jackline_runtime::machine::Durability;
 
-use super::{RAW, Way, World, agent};
+use super::{RAW, Way, World, agent, judge, notice};
 
 const WAYS: [Way; 2] = [Way { mode: DispatchMode::Local, cold: true }, Way { mode: DispatchMode::Queue, cold: true }];
 
 fn note(id: &'static str, kind: HookKind) -> Hooks {
-    Hooks::new().webhook(id, kind, WebhookConfig::new("https://x.test/note")).into()
+    Hooks::new().webhook(id, kind, notice("http://x.test/note")).into()
 }
 
 #[tokio::test]
