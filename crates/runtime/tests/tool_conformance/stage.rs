@@ -26,11 +26,14 @@ pub(crate) struct Stage {
     pub(crate) clock: VirtualClock,
     pub(crate) model: Arc<ScriptedModel>,
     props: Vec<Prop>,
+    change: Change,
     notes: Arc<Mutex<Vec<String>>>,
     heard: Arc<Mutex<Vec<Event>>>,
     told: Arc<Mutex<(Events, Vec<Arc<StreamEvent>>)>>,
 }
 
+/// What is set of a runtime besides.
+type Change = Arc<dyn Fn(RuntimeBuilder) -> RuntimeBuilder + Send + Sync>;
 type Played = Result<ToolAnswer, ToolError>;
 type Act = Arc<dyn Fn(Called) -> BoxFuture<'static, Played> + Send + Sync>;
 
@@ -178,10 +181,11 @@ pub(crate) fn stage(turns: impl IntoIterator<Item = Turn>, props: impl IntoItera
 pub(crate) fn staged(
     turns: impl IntoIterator<Item = Turn>,
     props: impl IntoIterator<Item = Prop>,
-    change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
+    change: impl Fn(RuntimeBuilder) -> RuntimeBuilder + Send + Sync + 'static,
 ) -> Stage {
     let props: Vec<Prop> = props.into_iter().collect();
-    Stage::set(turns, props, (MemoryStore::new(), Arc::default()), VirtualClock::starting_at(1_000), change)
+    let clock = VirtualClock::starting_at(1_000);
+    Stage::set(turns, props, (MemoryStore::new(), Arc::default()), clock, Arc::new(change))
 }
 
 impl Stage {
@@ -190,7 +194,7 @@ impl Stage {
         props: Vec<Prop>,
         (store, notes): (MemoryStore, Arc<Mutex<Vec<String>>>),
         clock: VirtualClock,
-        change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
+        change: Change,
     ) -> Self {
         let model = Arc::new(ScriptedModel::new(turns));
         let cell = Arc::new(OnceLock::new());
@@ -205,7 +209,7 @@ impl Stage {
             .clock(Arc::new(clock.clone()));
         let runtime = change(builder).build().unwrap();
         let told = Arc::new(Mutex::new((runtime.events(), Vec::new())));
-        let stage = Self { runtime, store, clock, model, props, notes, heard: Arc::default(), told };
+        let stage = Self { runtime, store, clock, model, props, change, notes, heard: Arc::default(), told };
         let _ = cell.set(stage.clone());
         stage
     }
@@ -214,9 +218,8 @@ impl Stage {
     pub(crate) fn after_a_crash(&self, turns: impl IntoIterator<Item = Turn>) -> Self {
         self.store.kill();
         let notes = Arc::clone(&self.notes);
-        Self::set(turns, self.props.clone(), (self.store.another_process(), notes), self.clock.clone(), |builder| {
-            builder
-        })
+        let change = Arc::clone(&self.change);
+        Self::set(turns, self.props.clone(), (self.store.another_process(), notes), self.clock.clone(), change)
     }
 
     pub(crate) fn start(&self, agent: &Agent, hooks: impl Into<Hooks>) -> Run {

@@ -1,13 +1,13 @@
 //! What a dead process has not delivered is delivered by the next, under the same id and about the same calls.
 
-use jackline_hooks::{DispatchMode, HookKind, Hooks, WebhookConfig};
+use jackline_hooks::{DispatchMode, HookKind, Hooks};
 use jackline_model::{Reason, Status, ToolRunResult};
 use jackline_runtime::drive::Told;
 use jackline_runtime::journal::{PostedDecision, PostedVerdict, Store};
 use jackline_runtime::llm::{ReplyBuilder, Turn};
 use jackline_runtime::machine::Durability;
 
-use super::{RAW, Way, World, agent, judge, notice};
+use super::{RAW, Way, World, agent, notice};
 
 const WAYS: [Way; 2] = [Way { mode: DispatchMode::Local, cold: true }, Way { mode: DispatchMode::Queue, cold: true }];
 

@@ -11,7 +11,7 @@ use jackline_runtime::llm::{ReplyBuilder, Turn};
 use jackline_runtime::machine::table::RowId;
 use jackline_runtime::machine::{Effect, EffectId, Machine};
 
-use super::{WAYS as EVERY_WAY, Way, World, agent, judge, notice};
+use super::{WAYS as EVERY_WAY, Way, World, agent, notice};
 
 /// Lets the write fail that would store a stop.
 #[derive(Debug)]

@@ -22,6 +22,16 @@ pub(crate) struct Receiver {
     /// So many are told, those after them fail.
     reaches: Arc<AtomicUsize>,
     trap: Arc<Mutex<Option<Trap>>>,
+    rule: Arc<Mutex<Option<Rule>>>,
+}
+
+/// What is answered; nothing if the connection ends instead.
+struct Rule(Box<dyn FnMut(&Request) -> Option<String> + Send>);
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule").finish_non_exhaustive()
+    }
 }
 
 /// What arrived.
@@ -56,6 +66,7 @@ impl Receiver {
             fails: Arc::default(),
             reaches: Arc::new(AtomicUsize::new(usize::MAX)),
             trap: Arc::default(),
+            rule: Arc::default(),
         };
         let (serving, listener) = (receiver.clone(), TcpListener::from_std(listener).unwrap());
         tokio::spawn(async move {
@@ -71,6 +82,11 @@ impl Receiver {
     pub(crate) fn carrier(&self, environment: impl Environment + 'static) -> HttpCarrier {
         let settings = HttpSettings { proxy: Some(self.proxy.clone()), ..HttpSettings::default() };
         HttpCarrier::new(Arc::new(environment), settings).unwrap()
+    }
+
+    /// From now on controls are answered by this rule.
+    pub(crate) fn answer_by(&self, rule: impl FnMut(&Request) -> Option<String> + Send + 'static) {
+        *self.rule.lock().unwrap() = Some(Rule(Box::new(rule)));
     }
 
     /// When such a request arrives, this happens, and no answer comes.
@@ -122,13 +138,16 @@ impl Receiver {
                 request.payload["hookId"].as_str().is_some_and(|id| id.starts_with(ENVIRONMENT_HOOK_PREFIX));
             assert_ne!(request.delivery_id.is_empty(), !is_of_environment, "all others are signed");
             let is_told = request.url.starts_with("http://x.test/") || request.url.ends_with("/note");
-            let answer = if is_told {
+            let by_rule = |rule: &mut Rule| (!is_told).then(|| (rule.0)(&request));
+            let answer = if let Some(answer) = self.rule.lock().unwrap().as_mut().and_then(by_rule) {
+                answer
+            } else if is_told {
                 let is_beyond = self.told.lock().unwrap().len() >= self.reaches.load(Ordering::Relaxed);
-                (!is_beyond && !self.fails.load(Ordering::Relaxed)).then_some("")
+                (!is_beyond && !self.fails.load(Ordering::Relaxed)).then(String::new)
             } else if request.url.contains("deny") {
-                Some(r#"{"decision":"deny","reason":"not this"}"#)
+                Some(r#"{"decision":"deny","reason":"not this"}"#.to_owned())
             } else {
-                (!request.url.contains("broken")).then_some(r#"{"decision":"allow"}"#)
+                (!request.url.contains("broken")).then(|| r#"{"decision":"allow"}"#.to_owned())
             };
             let list = if is_told { &self.told } else { &self.asked };
             list.lock().unwrap().push(request.clone());
@@ -138,7 +157,7 @@ impl Receiver {
             // Without an answer the connection ends, as that of a receiver that breaks down.
             let answer = answer?;
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", answer.len());
-            stream.write_all((head + answer).as_bytes()).await.ok()?;
+            stream.write_all((head + &answer).as_bytes()).await.ok()?;
         }
     }
 }

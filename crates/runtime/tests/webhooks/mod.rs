@@ -1,17 +1,16 @@
 //! Results that arrive while a run is parked, and the hooks that judge them: in the process that parked and in one
 //! that knows nothing but the store, in local mode and in queue mode.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 mod again;
 mod held;
-mod receiver;
+pub(crate) mod receiver;
 mod stops;
 
 use std::future::ready;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use self::receiver::Receiver;
 use jackline_hooks::{
     Carriers, CommandConfig, DispatchMode, Environment, HookKind, Hooks, OnError, Variables, WebhookConfig,
 };
@@ -21,12 +20,11 @@ use jackline_runtime::journal::{MemoryStore, Store, StoreError};
 use jackline_runtime::llm::{ScriptedModel, Turn};
 use jackline_runtime::permission::ApprovalMode;
 use jackline_tools::{ClientTool, Tool, ToolError, ToolSpec};
-use receiver::Receiver;
 use serde_json::{Map, Value};
 
 /// Variables that change while a run is parked.
 #[derive(Clone, Debug, Default)]
-struct Changing(Arc<Mutex<Variables>>);
+pub(crate) struct Changing(Arc<Mutex<Variables>>);
 
 impl Environment for Changing {
     fn get(&self, name: &str) -> Option<String> {
@@ -39,20 +37,20 @@ impl Environment for Changing {
 }
 
 impl Changing {
-    fn set(&self, variables: Variables) {
+    pub(crate) fn set(&self, variables: Variables) {
         *self.0.lock().unwrap() = variables;
     }
 }
 
 /// How a result arrives.
 #[derive(Clone, Copy, Debug)]
-struct Way {
-    mode: DispatchMode,
+pub(crate) struct Way {
+    pub(crate) mode: DispatchMode,
     /// In a process that knows nothing but the store.
-    cold: bool,
+    pub(crate) cold: bool,
 }
 
-const WAYS: [Way; 4] = [
+pub(crate) const WAYS: [Way; 4] = [
     Way { mode: DispatchMode::Local, cold: false },
     Way { mode: DispatchMode::Local, cold: true },
     Way { mode: DispatchMode::Queue, cold: false },
@@ -154,12 +152,12 @@ fn waiting_call(runtime: &Runtime, id: &OperationId) -> ToolCallId {
 }
 
 /// A webhook that hears, signed, so that each delivery says which one it is.
-fn notice(url: &str) -> WebhookConfig {
+pub(crate) fn notice(url: &str) -> WebhookConfig {
     WebhookConfig { signing_secret_env: Some("SIGNING".to_owned()), ..WebhookConfig::new(url) }
 }
 
 /// A webhook that decides.
-fn judge(url: &str) -> WebhookConfig {
+pub(crate) fn judge(url: &str) -> WebhookConfig {
     WebhookConfig { signing_secret_env: Some("SIGNING".to_owned()), ..WebhookConfig::control(url) }
 }
 
@@ -167,7 +165,7 @@ fn control(url: &str) -> Hooks {
     Hooks::new().webhook("policy", HookKind::AfterToolCall, judge(url)).into()
 }
 
-fn policy(url: &str) -> Variables {
+pub(crate) fn policy(url: &str) -> Variables {
     Variables::from([
         ("AGENT_HOOK_WEBHOOK_URL", url),
         ("AGENT_HOOK_WEBHOOK_TOKEN", "secret"),
