@@ -109,6 +109,7 @@ async fn every_inbox_item_reads_back_in_order() {
         decided(Some("c"), PostedVerdict::RejectAndContinue { reason: None }),
         answer("d", "x"),
         InboxItem::ChildEnded { child: id("child"), call: 7 },
+        InboxItem::Stop(Some("ticket-7".into())),
         InboxItem::Stop(None),
     ];
     let ids: Vec<_> = items.iter().map(|item| store.post(&id("op"), item.clone(), 0).unwrap()).collect();
@@ -116,9 +117,9 @@ async fn every_inbox_item_reads_back_in_order() {
     assert_eq!(stored, ids.iter().copied().zip(items.iter().cloned()).collect::<Vec<_>>());
 
     let mut consume = batch("op", fence, "consumed");
-    consume.consumed = ids[..5].to_vec();
+    consume.consumed = ids[..6].to_vec();
     write(&store, consume).await.unwrap();
-    assert_eq!(store.inbox(&id("op")).unwrap(), [(ids[5], InboxItem::Stop(None))]);
+    assert_eq!(store.inbox(&id("op")).unwrap(), [(ids[6], InboxItem::Stop(None))]);
 }
 
 #[tokio::test]

@@ -220,3 +220,26 @@ fn l19_an_approval_that_a_critical_hook_did_not_hear_of_waits_and_is_told_again_
     assert_eq!(posted[0], posted[1], "the same delivery, word for word");
     assert_eq!(home.read("ran").lines().count(), 2);
 }
+
+#[test]
+fn l18_a_receiver_that_hangs_costs_a_stop_its_deadline_and_is_told_again() {
+    let hanging = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", hanging.local_addr().unwrap());
+    let home = Home::with_agent(
+        &format!(
+            "[tools]\nbuiltin = ['shell']\n\
+             [[hook]]\nid = 'must-hear'\ntype = 'onStopByHumanIntervention'\n\
+             webhook = {{ url = '{url}/stop', fallback = 'none', timeout = 0.3, signingSecretEnv = 'SIGNING' }}\n"
+        ),
+        TWO,
+    );
+    assert_eq!(run(&home, &["run", "agent.toml", "go"]).code, Some(3));
+    let failed = run(&home, &["stop", "last"]);
+    assert_eq!((failed.code, home.newest()["status"].as_str()), (Some(1), Some("interrupted")), "{}", failed.err);
+    let first = read(&hanging.accept().unwrap().0);
+    let stopping = start(&home, &["stop", "last"]);
+    let (stream, _) = hanging.accept().unwrap();
+    assert_eq!(read(&stream), first, "the same delivery");
+    (&stream).write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").unwrap();
+    assert!(stopping.end().0.success());
+}

@@ -50,11 +50,7 @@ impl Operation {
             }
             Done::HumanAsked(id, approval) => self.human_asked(id, approval),
             Done::Summarized(id, done) => self.summarized(id, *done),
-            Done::SummaryFailed(id, fault) => {
-                let error = Some(fault.message.clone());
-                self.tell(|| Told::CompactionEnd { messages_before: 0, messages_after: 0, error });
-                self.take(What::SummaryFailed(id, fault))
-            }
+            Done::SummaryFailed(id, fault) => self.summary_failed(id, *fault),
         }
     }
 
@@ -108,23 +104,42 @@ impl Operation {
         if fault.kind == ModelFaultKind::ContextOverflow {
             (fault.fault, compaction) = self.overflowed(fault.fault);
         }
-        let failure = ModelFailure {
-            kind: kind_of(fault.kind),
-            fault: fault.fault.clone(),
-            compaction,
-            retry_after_ms: fault.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
-            jitter_permille: self.core.jitter_permille(),
-        };
+        let failure = ModelFailure { compaction, ..self.failure(&fault) };
         self.take(What::ModelFailed(id, failure))?;
         if let State::WaitingToRetry { until, attempt, .. } = self.machine.state() {
-            let (attempt, until) = (attempt + 1, *until);
-            let delay_ms = until.saturating_sub(self.core.clock.now_ms());
-            let error = fault.fault.message;
-            self.tell(|| Told::ModelRetry { attempt, delay_ms, error });
+            self.tell_retry(*attempt, *until, fault.fault.message);
         } else if matches!(self.machine.state(), State::ClosingStep(StepOutcome::End(_))) {
             self.tell(|| Told::ModelError { error: fault.fault });
         }
         Ok(())
+    }
+
+    fn summary_failed(&mut self, id: EffectId, fault: ModelFault) -> Result<(), RunError> {
+        let failure = self.failure(&fault);
+        self.take(What::SummaryFailed(id, failure))?;
+        let error = fault.fault.message;
+        if let State::WaitingToSummarize { until, attempt, .. } = self.machine.state() {
+            self.tell_retry(*attempt, *until, error);
+        } else {
+            let error = Some(error);
+            self.tell(|| Told::CompactionEnd { messages_before: 0, messages_after: 0, error });
+        }
+        Ok(())
+    }
+
+    fn failure(&self, fault: &ModelFault) -> ModelFailure {
+        ModelFailure {
+            kind: kind_of(fault.kind),
+            fault: fault.fault.clone(),
+            compaction: None,
+            retry_after_ms: fault.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+            jitter_permille: self.core.jitter_permille(),
+        }
+    }
+
+    fn tell_retry(&self, failed: u16, until: u64, error: String) {
+        let delay_ms = until.saturating_sub(self.core.clock.now_ms());
+        self.tell(|| Told::ModelRetry { attempt: failed + 1, delay_ms, error });
     }
 
     /// Names the sizes of a request that was too long, and what of it could be folded.
@@ -281,6 +296,7 @@ impl Operation {
             | StateKind::RunningCalls
             | StateKind::AskingHuman
             | StateKind::Summarizing
+            | StateKind::WaitingToSummarize
             | StateKind::ClosingCompaction
             | StateKind::TellingDecision
             | StateKind::Draining

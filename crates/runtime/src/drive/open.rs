@@ -129,6 +129,7 @@ impl Operation {
             | StateKind::AskingHuman
             | StateKind::AnnouncingCompaction
             | StateKind::Summarizing
+            | StateKind::WaitingToSummarize
             | StateKind::ClosingCompaction
             | StateKind::ClosingStep
             | StateKind::WaitingForHuman
@@ -200,7 +201,8 @@ pub(crate) fn over_for_good(core: &Core, id: &OperationId) -> Result<Option<Reas
         | State::RunningCalls
         | State::AskingHuman
         | State::AnnouncingCompaction(_)
-        | State::Summarizing(_)
+        | State::Summarizing { .. }
+        | State::WaitingToSummarize { .. }
         | State::ClosingCompaction { .. }
         | State::ClosingStep(_)
         | State::WaitingForHuman

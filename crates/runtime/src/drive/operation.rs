@@ -128,7 +128,7 @@ pub(crate) enum Done {
     ChildStarted(EffectId, OperationId, Call),
     HumanAsked(EffectId, Approval),
     Summarized(EffectId, Box<summarize::Done>),
-    SummaryFailed(EffectId, Fault),
+    SummaryFailed(EffectId, Box<ModelFault>),
 }
 
 impl Operation {
@@ -214,6 +214,7 @@ impl Operation {
             | StateKind::AskingHuman
             | StateKind::AnnouncingCompaction
             | StateKind::Summarizing
+            | StateKind::WaitingToSummarize
             | StateKind::ClosingCompaction
             | StateKind::ClosingStep
             | StateKind::TellingDecision
@@ -302,7 +303,8 @@ impl Operation {
             | State::RunningCalls
             | State::AskingHuman
             | State::AnnouncingCompaction(_)
-            | State::Summarizing(_)
+            | State::Summarizing { .. }
+            | State::WaitingToSummarize { .. }
             | State::ClosingCompaction { .. }
             | State::ClosingStep(_)
             | State::WaitingForHuman

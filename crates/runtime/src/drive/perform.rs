@@ -390,11 +390,13 @@ impl Operation {
     }
 
     fn summarize(&mut self, id: EffectId) {
-        let all = matches!(self.machine.state(), State::Summarizing(Compaction { for_retry: true, .. }));
+        let all =
+            matches!(self.machine.state(), State::Summarizing { compaction: Compaction { for_retry: true, .. }, .. });
         let job = match summarize::Job::prepare(&mut self.conversation, &self.setup, all) {
             Ok(job) => job,
             Err(fault) => {
-                self.ready.push_back(Done::SummaryFailed(id, fault));
+                let fault = model_fault(ModelFaultKind::Permanent, fault);
+                self.ready.push_back(Done::SummaryFailed(id, Box::new(fault)));
                 return;
             }
         };
@@ -405,12 +407,12 @@ impl Operation {
             let _hold = hold;
             let summary = tokio::select! {
                 biased;
-                () = cancel.cancelled() => Err(cancelled().fault),
+                () = cancel.cancelled() => Err(cancelled()),
                 summary = job.run(setup) => summary,
             };
             match summary {
                 Ok(done) => Done::Summarized(id, Box::new(done)),
-                Err(fault) => Done::SummaryFailed(id, fault),
+                Err(fault) => Done::SummaryFailed(id, Box::new(fault)),
             }
         };
         self.in_flight.push(work.boxed());
@@ -470,7 +472,7 @@ fn cancelled() -> ModelFault {
 }
 
 /// A failure that no provider reported.
-fn model_fault(kind: ModelFaultKind, fault: Fault) -> ModelFault {
+pub(crate) fn model_fault(kind: ModelFaultKind, fault: Fault) -> ModelFault {
     ModelFault { kind, fault, retry_after: None, partial: String::new() }
 }
 

@@ -6,9 +6,10 @@ use jackline_model::{Content, Fault, FaultAttribution, Message, MessageBody, Mes
 
 use super::ask::ask;
 use super::conversation::{Conversation, Measure};
+use super::perform::model_fault;
 use super::setup::Setup;
 use crate::compress::{FoldPlan, Proposal, accept, overflow_fault, sizes, summary_prompt};
-use crate::llm::{Delta, DeltaSink, History, HistoryEntry, ModelRequest};
+use crate::llm::{Delta, DeltaSink, History, HistoryEntry, ModelFault, ModelFaultKind, ModelRequest};
 use crate::tokens::{count_message, count_tools};
 
 /// A compression that has been prepared: what to fold, and the request for the summary.
@@ -64,7 +65,7 @@ impl Job {
     }
 
     /// Asks the model for the summary and checks it.
-    pub(crate) async fn run(self, setup: Arc<Setup>) -> Result<Done, Fault> {
+    pub(crate) async fn run(self, setup: Arc<Setup>) -> Result<Done, ModelFault> {
         let request = ModelRequest {
             model: &setup.agent.model,
             agent: &setup.agent.name,
@@ -73,17 +74,21 @@ impl Job {
             instruction: None,
             output_tokens_max: setup.agent.output_tokens_max,
         };
-        let reply = ask(setup.model.as_ref(), request, &mut Silent).await.map_err(|failed| failed.fault)?;
+        let reply = ask(setup.model.as_ref(), request, &mut Silent).await?;
         let summary = reply.content.text();
         let row = message("summary", MessageBody::System { content: Content::from(summary.as_str()) });
         let tokens_after = self.tokens_kept + count_message(setup.counter.as_ref(), row.message());
         let proposal = Proposal { summary: &summary, tokens_before: self.tokens_before, tokens_after };
         let settings = &setup.agent.compression;
-        accept(&proposal, settings).map_err(|rejection| Fault {
-            code: "compression_rejected".to_owned(),
-            message: rejection.to_string(),
-            attribution: FaultAttribution::Harness,
-            detail: Some(sizes(self.tokens_before, settings, self.has_summary)),
+        accept(&proposal, settings).map_err(|rejection| {
+            let fault = Fault {
+                code: "compression_rejected".to_owned(),
+                message: rejection.to_string(),
+                attribution: FaultAttribution::Harness,
+                detail: Some(sizes(self.tokens_before, settings, self.has_summary)),
+            };
+            // The next summary would be one like it.
+            model_fault(ModelFaultKind::Permanent, fault)
         })?;
         let messages_before = u32::try_from(self.plan.fold.len()).unwrap_or(u32::MAX);
         Ok(Done { plan: self.plan, summary, messages_before, messages_after: self.kept + 1, usage: reply.usage })

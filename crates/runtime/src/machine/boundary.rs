@@ -160,7 +160,8 @@ fn stands(state: &State) -> Stands {
         | State::RunningCalls
         | State::AskingHuman
         | State::AnnouncingCompaction(_)
-        | State::Summarizing(_)
+        | State::Summarizing { .. }
+        | State::WaitingToSummarize { .. }
         | State::ClosingCompaction { .. }
         | State::ClosingStep(_)
         | State::TellingDecision { .. }

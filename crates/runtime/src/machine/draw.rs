@@ -67,6 +67,7 @@ pub fn state_name(state: StateKind) -> &'static str {
         StateKind::AskingHuman => "AskingHuman",
         StateKind::AnnouncingCompaction => "AnnouncingCompaction",
         StateKind::Summarizing => "Summarizing",
+        StateKind::WaitingToSummarize => "WaitingToSummarize",
         StateKind::ClosingCompaction => "ClosingCompaction",
         StateKind::ClosingStep => "ClosingStep",
         StateKind::WaitingForHuman => "WaitingForHuman",

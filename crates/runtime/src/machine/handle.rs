@@ -112,7 +112,9 @@ impl Machine {
     /// When the machine wants to hear [`What::DeadlineReached`], in milliseconds since the epoch.
     pub fn next_deadline(&self) -> Option<u64> {
         match &self.state {
-            State::WaitingToRetry { until, .. } | State::Draining { until, .. } => Some(*until),
+            State::WaitingToRetry { until, .. }
+            | State::WaitingToSummarize { until, .. }
+            | State::Draining { until, .. } => Some(*until),
             State::WaitingForHuman => self.shared.expires_at,
             State::WaitingForAsyncTool => self.shared.async_until,
             State::Idle
@@ -122,7 +124,7 @@ impl Machine {
             | State::RunningCalls
             | State::AskingHuman
             | State::AnnouncingCompaction(_)
-            | State::Summarizing(_)
+            | State::Summarizing { .. }
             | State::ClosingCompaction { .. }
             | State::ClosingStep(_)
             | State::TellingDecision { .. }
@@ -186,11 +188,14 @@ impl Machine {
             (State::RunningCalls, What::ChildStarted(id, child)) => calls::child_started(shared, ordinal(id), child),
             (State::AskingHuman, What::HumanAsked(_, expires_at)) => human::asked(shared, expires_at),
             (State::AnnouncingCompaction(compaction), What::HookAnswered(_)) => compact::announced(shared, compaction),
-            (State::Summarizing(compaction), What::Summarized(_, folded)) => {
+            (State::Summarizing { compaction, .. }, What::Summarized(_, folded)) => {
                 compact::summarized(shared, compaction, &folded)
             }
-            (State::Summarizing(compaction), What::SummaryFailed(_, fault)) => {
-                compact::summary_failed(shared, compaction, fault)
+            (State::Summarizing { compaction, attempt }, What::SummaryFailed(_, failure)) => {
+                compact::summary_failed(shared, compaction, attempt, failure)
+            }
+            (State::WaitingToSummarize { compaction, attempt, .. }, What::DeadlineReached) => {
+                compact::summarize(shared, compaction, attempt + 1)
             }
             (State::ClosingCompaction { compaction, failure }, What::HookAnswered(_)) => {
                 compact::closed(shared, compaction, failure)
@@ -259,6 +264,10 @@ fn stop(shared: &mut Shared, state: State, request: Option<StopRequestId>) -> St
             shared.stop_requested = true;
             step::close(shared)
         }
+        State::WaitingToSummarize { compaction, .. } => {
+            shared.stop_requested = true;
+            compact::given_up(shared, compaction, compact::cancelled())
+        }
         State::RunningCalls => {
             shared.stop_requested = true;
             shared.cancel();
@@ -274,7 +283,7 @@ fn stop(shared: &mut Shared, state: State, request: Option<StopRequestId>) -> St
         | State::CallingModel { .. }
         | State::AskingHuman
         | State::AnnouncingCompaction(_)
-        | State::Summarizing(_)
+        | State::Summarizing { .. }
         | State::ClosingCompaction { .. }
         | State::ClosingStep(_)) => {
             shared.stop_requested = true;

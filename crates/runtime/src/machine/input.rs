@@ -44,8 +44,8 @@ pub enum What {
     HumanAsked(EffectId, Option<u64>),
     /// The history is folded.
     Summarized(EffectId, Folded),
-    /// It could not be; nothing has changed.
-    SummaryFailed(EffectId, Fault),
+    /// It could not be; nothing has changed. Whatever kept it from being made counts as a failure of the model.
+    SummaryFailed(EffectId, ModelFailure),
     /// The time that [`next_deadline`](super::Machine::next_deadline) named has come.
     DeadlineReached,
     /// Start.

@@ -90,7 +90,10 @@ pub fn of_machine(machine: &Machine) -> Result<(), Broken> {
 fn of_state(state: &State, shared: &Shared) -> Result<(), Broken> {
     let unsettled = shared.calls.unsettled();
     let is_over = match state {
-        State::CallingModel { .. } | State::WaitingToRetry { .. } | State::Summarizing(_) => false,
+        State::CallingModel { .. }
+        | State::WaitingToRetry { .. }
+        | State::Summarizing { .. }
+        | State::WaitingToSummarize { .. } => false,
         State::Draining { .. }
         | State::TellingStop { .. }
         | State::Completing(_)

@@ -47,7 +47,21 @@ pub enum State {
     /// The hooks of `beforeCompact` are asked.
     AnnouncingCompaction(Compaction),
     /// The summary is made.
-    Summarizing(Compaction),
+    Summarizing {
+        /// The compression.
+        compaction: Compaction,
+        /// Which try, from 1.
+        attempt: u16,
+    },
+    /// The model will be asked for the summary again.
+    WaitingToSummarize {
+        /// The compression.
+        compaction: Compaction,
+        /// The try that failed.
+        attempt: u16,
+        /// When.
+        until: u64,
+    },
     /// The hooks of `afterCompact` or `onCompactError` are asked.
     ClosingCompaction {
         /// The compression.
@@ -104,6 +118,7 @@ pub enum StateKind {
     AskingHuman,
     AnnouncingCompaction,
     Summarizing,
+    WaitingToSummarize,
     ClosingCompaction,
     ClosingStep,
     WaitingForHuman,
@@ -457,7 +472,8 @@ impl State {
             Self::RunningCalls => StateKind::RunningCalls,
             Self::AskingHuman => StateKind::AskingHuman,
             Self::AnnouncingCompaction(_) => StateKind::AnnouncingCompaction,
-            Self::Summarizing(_) => StateKind::Summarizing,
+            Self::Summarizing { .. } => StateKind::Summarizing,
+            Self::WaitingToSummarize { .. } => StateKind::WaitingToSummarize,
             Self::ClosingCompaction { .. } => StateKind::ClosingCompaction,
             Self::ClosingStep(_) => StateKind::ClosingStep,
             Self::WaitingForHuman => StateKind::WaitingForHuman,
@@ -483,7 +499,8 @@ impl State {
             | Self::RunningCalls
             | Self::AskingHuman
             | Self::AnnouncingCompaction(_)
-            | Self::Summarizing(_)
+            | Self::Summarizing { .. }
+            | Self::WaitingToSummarize { .. }
             | Self::ClosingCompaction { .. }
             | Self::ClosingStep(_) => Status::Running,
             // What was decided is pending until it is told.
@@ -501,7 +518,7 @@ impl State {
 
 impl StateKind {
     /// All kinds.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Idle,
         Self::OpeningStep,
         Self::Planning,
@@ -511,6 +528,7 @@ impl StateKind {
         Self::AskingHuman,
         Self::AnnouncingCompaction,
         Self::Summarizing,
+        Self::WaitingToSummarize,
         Self::ClosingCompaction,
         Self::ClosingStep,
         Self::WaitingForHuman,

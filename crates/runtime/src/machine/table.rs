@@ -132,8 +132,16 @@ pub const ROWS: &[Row] = &[
     ),
     row(S::AnnouncingCompaction, I::StopRequested, &[S::AnnouncingCompaction], &[E::Cancel], &[]),
     row(S::Summarizing, I::Summarized, &[S::ClosingCompaction], &[E::FireHook], &[H::AfterCompact]),
-    row(S::Summarizing, I::SummaryFailed, &[S::ClosingCompaction], &[E::FireHook], &[H::OnCompactError]),
+    row(
+        S::Summarizing,
+        I::SummaryFailed,
+        &[S::WaitingToSummarize, S::ClosingCompaction],
+        &[E::FireHook],
+        &[H::OnCompactError],
+    ),
     row(S::Summarizing, I::StopRequested, &[S::Summarizing], &[E::Cancel], &[]),
+    row(S::WaitingToSummarize, I::DeadlineReached, &[S::Summarizing], &[E::Summarize], &[]),
+    row(S::WaitingToSummarize, I::StopRequested, &[S::ClosingCompaction], &[E::FireHook], &[H::OnCompactError]),
     row(
         S::ClosingCompaction,
         I::HookAnswered,

@@ -1,14 +1,20 @@
 //! Compression of the history.
 
 use jackline_model::{NanoDollars, Reason};
-use jackline_runtime::machine::{FailureKind, Instruction, ModelFailure, Settings, StateKind, What};
+use jackline_runtime::machine::{EffectId, FailureKind, Instruction, ModelFailure, Settings, StateKind, What};
 
-use crate::drive::{Run, drive, fails, fault, folded, plan, says, stop, to};
+use crate::drive::{Run, Say, drive, fails, fault, folded, plan, says, stop, to};
 
 const FOLD: Instruction = Instruction::CompressContext { messages: 10, tokens: 90_000 };
 
+fn no_summary(kind: FailureKind, code: &'static str) -> impl FnOnce(EffectId) -> What {
+    let (retry_after_ms, jitter_permille, compaction) = (None, 0, None);
+    let failure = ModelFailure { kind, fault: fault(code), retry_after_ms, jitter_permille, compaction };
+    move |id| What::SummaryFailed(id, failure)
+}
+
 fn failing(run: &mut Run, plan_name: &'static str, fold_name: &'static str) {
-    run.go_on([to(plan_name, plan([FOLD])), to(fold_name, |id| What::SummaryFailed(id, fault("too_long")))]);
+    run.go_on([to(plan_name, plan([FOLD])), to(fold_name, no_summary(FailureKind::Permanent, "too_long"))]);
 }
 
 #[test]
@@ -99,7 +105,7 @@ fn a_request_that_is_too_long_and_cannot_be_compressed_ends_the_run() {
         [
             to("s0.step.plan", plan([Instruction::CallLlm])),
             to("s0.model.ask", fails(FailureKind::ContextOverflow)),
-            to("s0.compact.summarize", |id| What::SummaryFailed(id, fault("nothing_to_fold"))),
+            to("s0.compact.summarize", no_summary(FailureKind::Permanent, "nothing_to_fold")),
         ],
     );
     assert_eq!(run.stands(), "finished: context_overflow (context_overflow)");
@@ -163,9 +169,87 @@ fn a_limit_stands_against_a_compression_too() {
 fn a_stop_during_a_compression_closes_it_first() {
     let mut run = drive(Settings::default(), [to("s0.step.plan", plan([FOLD])), stop()]);
     run.news();
-    run.go_on([to("s0.compact.summarize", |id| What::SummaryFailed(id, fault("cancelled")))]);
+    run.go_on([to("s0.compact.summarize", no_summary(FailureKind::Cancelled, "cancelled"))]);
     let expected =
         ["s0.h3.fire onCompactError", "s0.h4.fire afterStep interrupted (interrupted)", "s1.h1.fire onComplete"];
     assert_eq!(run.asked, expected);
     assert_eq!(run.machine.shared().compression, Default::default(), "a stop is no failure");
+}
+
+#[test]
+fn a_summary_is_asked_for_again_with_the_waits_of_any_model_call() {
+    let mut run = drive(Settings::default(), [to("s0.step.plan", plan([FOLD]))]);
+    run.news();
+    let down = || no_summary(FailureKind::Retryable, "provider_down");
+    let mut waits = Vec::new();
+    for name in ["s0.compact.summarize", "s0.compact.summarize.1", "s0.compact.summarize.2"] {
+        run.go_on([to(name, down())]);
+        assert_eq!(run.machine.state().kind(), StateKind::WaitingToSummarize);
+        waits.push(run.machine.next_deadline().unwrap() - run.machine.shared().now);
+        run.go_on([Say::Deadline]);
+    }
+    assert_eq!(waits, [1_000, 2_000, 4_000]);
+    let expected = ["s0.compact.summarize.1", "s0.compact.summarize.2", "s0.compact.summarize.3"];
+    assert_eq!(run.news(), expected, "nobody is told that it failed: it has not");
+    run.go_on([to("s0.compact.summarize.3", folded())]);
+    assert_eq!(run.asked[0], "s0.h3.fire afterCompact");
+    assert_eq!(run.machine.shared().compression, Default::default());
+}
+
+#[test]
+fn a_summary_that_all_tries_have_failed_is_one_failure() {
+    let mut run = drive(
+        Settings { model_attempts_max: 2, ..Settings::default() },
+        [
+            to("s0.step.plan", plan([FOLD])),
+            to("s0.compact.summarize", no_summary(FailureKind::Retryable, "provider_down")),
+            Say::Deadline,
+        ],
+    );
+    run.news();
+    run.go_on([to("s0.compact.summarize.1", no_summary(FailureKind::Retryable, "provider_down"))]);
+    assert_eq!(run.asked[0], "s0.h3.fire onCompactError");
+    assert_eq!(run.machine.shared().compression.failures_in_row, 1);
+    assert_eq!(run.machine.state().kind(), StateKind::Planning, "it goes on uncompressed");
+}
+
+#[test]
+fn a_summary_after_an_overflow_that_comes_late_lets_the_model_be_asked_again() {
+    let mut run = drive(
+        Settings::default(),
+        [
+            to("s0.step.plan", plan([Instruction::CallLlm])),
+            to("s0.model.ask", fails(FailureKind::ContextOverflow)),
+            to("s0.compact.summarize", no_summary(FailureKind::Retryable, "provider_down")),
+            Say::Deadline,
+            to("s0.compact.summarize.1", folded()),
+        ],
+    );
+    assert_eq!(run.asked.last().unwrap(), "s0.model.ask.6");
+    run.go_on([to("s0.model.ask.6", says())]);
+    assert_eq!(run.machine.state().kind(), StateKind::Planning);
+}
+
+#[test]
+fn a_stop_ends_the_wait_for_a_summary_and_is_no_failure() {
+    let mut run = drive(
+        Settings::default(),
+        [
+            to("s0.step.plan", plan([FOLD])),
+            to("s0.compact.summarize", no_summary(FailureKind::Retryable, "provider_down")),
+        ],
+    );
+    run.news();
+    run.go_on([stop()]);
+    let expected =
+        ["s0.h3.fire onCompactError", "s0.h4.fire afterStep interrupted (interrupted)", "s1.h1.fire onComplete"];
+    assert_eq!(run.asked, expected);
+    assert_eq!(run.machine.shared().compression, Default::default());
+}
+
+#[test]
+fn a_summary_that_fails_while_the_run_is_stopped_is_not_asked_for_again() {
+    let mut run = drive(Settings::default(), [to("s0.step.plan", plan([FOLD])), stop()]);
+    run.go_on([to("s0.compact.summarize", no_summary(FailureKind::Retryable, "provider_down"))]);
+    assert_eq!(run.stands(), "finished: interrupted");
 }

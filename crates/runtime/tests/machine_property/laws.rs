@@ -225,6 +225,7 @@ fn open_effects_are_expected(machine: &Machine) {
         | StateKind::ReportingError => 1,
         StateKind::Idle
         | StateKind::WaitingToRetry
+        | StateKind::WaitingToSummarize
         | StateKind::WaitingForHuman
         | StateKind::Draining
         | StateKind::Finished

@@ -55,7 +55,11 @@ fn what(machine: &Machine, chance: &mut Chance) -> What {
         InputKind::ChildStarted => What::ChildStarted(id, "op-child".into()),
         InputKind::HumanAsked => What::HumanAsked(id, Some(0)),
         InputKind::Summarized => What::Summarized(id, Folded::default()),
-        InputKind::SummaryFailed => What::SummaryFailed(id, fault()),
+        InputKind::SummaryFailed => {
+            let kind = chance.pick(&[FailureKind::Retryable, FailureKind::Permanent, FailureKind::Cancelled]);
+            let (retry_after_ms, jitter_permille, compaction) = (Some(u64::MAX), u16::MAX, None);
+            What::SummaryFailed(id, ModelFailure { kind, fault: fault(), retry_after_ms, jitter_permille, compaction })
+        }
         InputKind::DeadlineReached => What::DeadlineReached,
         InputKind::BeginRequested => What::BeginRequested,
         InputKind::HumanDecided => What::HumanDecided(decisions(chance)),

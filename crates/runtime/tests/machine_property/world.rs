@@ -163,6 +163,7 @@ impl World {
             | StateKind::AskingHuman
             | StateKind::AnnouncingCompaction
             | StateKind::Summarizing
+            | StateKind::WaitingToSummarize
             | StateKind::ClosingCompaction
             | StateKind::ClosingStep
             | StateKind::TellingDecision
@@ -239,7 +240,15 @@ impl World {
                 let expires_at = self.chance.percent(50).then_some(self.now + 500);
                 What::HumanAsked(id, expires_at)
             }
-            Effect::Summarize if !self.calm && self.chance.percent(40) => What::SummaryFailed(id, fault()),
+            Effect::Summarize if !self.calm && self.chance.percent(50) => {
+                use FailureKind::{Cancelled, Permanent, Retryable};
+                let kind = self.chance.pick(&[Retryable, Retryable, Permanent, Cancelled]);
+                let (retry_after_ms, jitter_permille, compaction) = (None, 500, None);
+                What::SummaryFailed(
+                    id,
+                    ModelFailure { kind, fault: fault(), retry_after_ms, jitter_permille, compaction },
+                )
+            }
             Effect::Summarize => {
                 let usage = Some(usage());
                 What::Summarized(id, Folded { messages_before: 9, messages_after: 3, usage })
@@ -371,7 +380,7 @@ fn stop_percent(kind: StateKind) -> usize {
         | StateKind::ClosingCompaction
         | StateKind::WaitingForHuman
         | StateKind::WaitingForAsyncTool => 8,
-        StateKind::WaitingToRetry | StateKind::TellingDecision => 20,
+        StateKind::WaitingToRetry | StateKind::WaitingToSummarize | StateKind::TellingDecision => 20,
         StateKind::Draining
         | StateKind::TellingStop
         | StateKind::Completing

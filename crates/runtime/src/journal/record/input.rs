@@ -1,13 +1,13 @@
 //! What happened.
 
-use jackline_model::{OperationId, StopRequestId};
+use jackline_model::{Fault, OperationId, StopRequestId};
 use serde::{Deserialize, Serialize};
 
 use super::calls::{CallFactsV1, FaultV1, SettledV1, TotalsV1, UsageV1};
 use super::codes::{FailureKindV1, IdV1};
 use super::instruction::InstructionV1;
 use super::is_default;
-use crate::machine::{CompactionNeed, Decision, Folded, HumanVerdict, ModelFailure, Ordinal, Reply, What};
+use crate::machine::{CompactionNeed, Decision, FailureKind, Folded, HumanVerdict, ModelFailure, Ordinal, Reply, What};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,7 +27,9 @@ pub(super) enum WhatV1 {
     Asked(IdV1, Option<u64>),
     /// Messages before, messages after, usage.
     Folded(IdV1, u32, u32, Option<UsageV1>),
+    /// For good.
     FoldFailed(IdV1, FaultV1),
+    FoldFailedAs(IdV1, ModelFailureV1),
     Deadline,
     Begin,
     Decided(Vec<DecisionV1>),
@@ -59,7 +61,10 @@ impl WhatV1 {
                 let Folded { messages_before, messages_after, usage } = folded;
                 Self::Folded(IdV1(*id), *messages_before, *messages_after, usage.as_ref().map(UsageV1::of))
             }
-            What::SummaryFailed(id, fault) => Self::FoldFailed(IdV1(*id), FaultV1::of(fault)),
+            What::SummaryFailed(id, failure) if *failure == for_good(failure.fault.clone()) => {
+                Self::FoldFailed(IdV1(*id), FaultV1::of(&failure.fault))
+            }
+            What::SummaryFailed(id, failure) => Self::FoldFailedAs(IdV1(*id), ModelFailureV1::of(failure)),
             What::DeadlineReached => Self::Deadline,
             What::BeginRequested => Self::Begin,
             What::HumanDecided(decisions) => Self::Decided(decisions.iter().map(DecisionV1::of).collect()),
@@ -91,7 +96,8 @@ impl WhatV1 {
                 let usage = usage.map(UsageV1::into_usage);
                 What::Summarized(id.0, Folded { messages_before, messages_after, usage })
             }
-            Self::FoldFailed(id, fault) => What::SummaryFailed(id.0, fault.into_fault()),
+            Self::FoldFailed(id, fault) => What::SummaryFailed(id.0, for_good(fault.into_fault())),
+            Self::FoldFailedAs(id, failure) => What::SummaryFailed(id.0, failure.into_failure()),
             Self::Deadline => What::DeadlineReached,
             Self::Begin => What::BeginRequested,
             Self::Decided(decisions) => {
@@ -104,6 +110,11 @@ impl WhatV1 {
             Self::Resume => What::ResumeRequested,
         }
     }
+}
+
+/// A failure after which nothing is tried again, as all that kept a summary from being made once were.
+fn for_good(fault: Fault) -> ModelFailure {
+    ModelFailure { kind: FailureKind::Permanent, fault, retry_after_ms: None, jitter_permille: 0, compaction: None }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -18,7 +18,7 @@ const GOLDEN: &str = include_str!("../../../tests/golden/records-v1.jsonl");
 
 #[test]
 fn every_input_makes_a_round_trip() {
-    let samples: Vec<What> = inputs().into_iter().chain(inputs_of_stops()).collect();
+    let samples: Vec<What> = inputs().into_iter().chain(inputs_of_stops()).chain(failures_of_summaries()).collect();
     let kinds: BTreeSet<InputKind> = samples.iter().map(What::kind).collect();
     assert_eq!(kinds, InputKind::ALL.into_iter().collect(), "a kind of input has no sample");
     for what in samples {
@@ -200,6 +200,8 @@ fn golden() -> Vec<Vec<(Input, Option<Boundary>)>> {
     batches.extend(boundaries_of_stops().into_iter().map(|boundary| {
         vec![(Input { at: 1_700_000_000_700, what: What::HookAnswered(id("s3.h2.fire")) }, Some(boundary))]
     }));
+    let at_once = failures_of_summaries().into_iter();
+    batches.push(at_once.map(|what| (Input { at: 1_700_000_000_800, what }, None)).collect());
     batches
 }
 
@@ -216,6 +218,11 @@ fn failed_compression() -> Vec<(Input, Option<Boundary>)> {
             Some(Boundary { compression, ..blank() }),
         ),
     ]
+}
+
+/// What came with summaries that are asked for again.
+fn failures_of_summaries() -> Vec<What> {
+    failures().into_iter().map(|failure| What::SummaryFailed(id("s3.compact.summarize.1"), failure)).collect()
 }
 
 /// What came with stops that are told again.
@@ -254,7 +261,16 @@ fn inputs() -> Vec<What> {
         What::HumanAsked(id("s3.human.ask"), Some(1_700_000_900_000)),
         What::Summarized(id("s3.compact.summarize"), Folded::default()),
         What::Summarized(id("s3.compact.summarize"), folded()),
-        What::SummaryFailed(id("s3.compact.summarize"), fault(FaultAttribution::Provider)),
+        What::SummaryFailed(
+            id("s3.compact.summarize"),
+            ModelFailure {
+                kind: FailureKind::Permanent,
+                fault: fault(FaultAttribution::Provider),
+                retry_after_ms: None,
+                jitter_permille: 0,
+                compaction: None,
+            },
+        ),
         What::DeadlineReached,
         What::HumanDecided(decisions()),
         What::AnswerArrived { call: 1, child: None },

@@ -1,7 +1,7 @@
 use jackline_model::{NanoDollars, SideEffect, Status};
 
 use super::*;
-use crate::machine::effect::StepSummary;
+use crate::machine::effect::{HumanAction, StepSummary};
 use crate::machine::id::Verb;
 use crate::machine::input::{CallFacts, Decision, HumanVerdict, Reply, Route, Settled, SettledHow};
 use crate::machine::instruction::Phase;
@@ -84,6 +84,36 @@ fn firings_that_overlap_or_stand_in_another_order_are_found() {
     let twice = taken(What::BeginRequested, vec![plan(0), plan(0)]);
     broken(firings_keep_order(&[twice]), Invariant::FiringsKeepOrder);
     broken(firings_keep_order(&[taken(What::HookAnswered(hook(0, 1)), vec![])]), Invariant::FiringsKeepOrder);
+}
+
+#[test]
+fn a_stop_that_is_told_again_though_nobody_is_owed_it_is_found() {
+    let stop = || fire(1, 1, Firing::OnStopByHumanIntervention { calls: vec![1], rejected: false, reason: None });
+    let asked = || taken(What::BeginRequested, vec![stop()]);
+    let unheard = || taken(What::HookFailed(hook(1, 1)), vec![fire(1, 2, Firing::OnComplete)]);
+    let again = || taken(What::RetellRequested, vec![stop()]);
+    let ended = || taken(What::HookAnswered(hook(1, 2)), vec![]);
+    let heard = || taken(What::HookAnswered(hook(1, 1)), vec![]);
+    let failed = || taken(What::HookFailed(hook(1, 1)), vec![]);
+    let whole = [asked(), unheard(), ended(), again(), failed(), again(), heard()];
+    assert_eq!(of_life(&Settings::default(), &whole), Ok(()));
+    let at_will = [asked(), unheard(), ended(), taken(What::BeginRequested, vec![stop()])];
+    broken(ends_are_told_once(&at_will), Invariant::EndsAreToldOnce);
+    let once_too_often = [asked(), unheard(), ended(), again(), heard(), again()];
+    broken(ends_are_told_once(&once_too_often), Invariant::EndsAreToldOnce);
+    broken(firings_keep_order(&once_too_often), Invariant::FiringsKeepOrder);
+    let inside_a_step = [taken(What::BeginRequested, vec![fire(0, 1, Firing::BeforeStep), stop()])];
+    broken(pairs_are_whole(&inside_a_step), Invariant::PairsAreWhole);
+    let too_early = [taken(replied(1), vec![stop()])];
+    broken(results_pair_up(&too_early), Invariant::ResultsPairUp);
+}
+
+#[test]
+fn what_is_done_before_a_decision_was_told_is_found() {
+    let (action, reason) = (HumanAction::Approve, None);
+    let decided = fire(1, 1, Firing::AfterHumanIntervention { action, calls: vec![1], reason });
+    let early = [taken(What::HumanDecided(vec![]), vec![decided, clear(1, 1)])];
+    broken(firings_keep_order(&early), Invariant::FiringsKeepOrder);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::compress::GuardVerdict;
 use crate::machine::effect::{Effect, Firing};
 use crate::machine::firing::Moment;
 use crate::machine::id::{Unit, Verb};
-use crate::machine::input::{CompactionNeed, Folded};
+use crate::machine::input::{CompactionNeed, FailureKind, Folded, ModelFailure};
 use crate::machine::instruction::Phase;
 use crate::machine::state::{Compaction, Ending, Shared, State};
 
@@ -25,10 +25,15 @@ pub(in crate::machine) fn announce(shared: &mut Shared, need: CompactionNeed, fo
 /// The hooks of `beforeCompact` have answered.
 pub(in crate::machine) fn announced(shared: &mut Shared, compaction: Compaction) -> State {
     if shared.stop_requested {
-        return summary_failed(shared, compaction, cancelled());
+        return given_up(shared, compaction, cancelled());
     }
-    shared.emit(Unit::Compact, Verb::Summarize, 0, Effect::Summarize);
-    State::Summarizing(compaction)
+    summarize(shared, compaction, 1)
+}
+
+/// Asks for the summary.
+pub(in crate::machine) fn summarize(shared: &mut Shared, compaction: Compaction, attempt: u16) -> State {
+    shared.emit(Unit::Compact, Verb::Summarize, attempt - 1, Effect::Summarize);
+    State::Summarizing { compaction, attempt }
 }
 
 /// The history is folded.
@@ -44,8 +49,23 @@ pub(in crate::machine) fn summarized(shared: &mut Shared, compaction: Compaction
     State::ClosingCompaction { compaction, failure: None }
 }
 
+/// The summary was not made. The model is asked again as it is for an answer, so often and after such waits.
+pub(in crate::machine) fn summary_failed(
+    shared: &mut Shared,
+    compaction: Compaction,
+    attempt: u16,
+    failure: ModelFailure,
+) -> State {
+    let retries = failure.kind == FailureKind::Retryable && attempt < shared.settings.model_attempts_max;
+    if retries && !shared.stop_requested {
+        let until = model::retry_at(shared, attempt, &failure);
+        return State::WaitingToSummarize { compaction, attempt, until };
+    }
+    given_up(shared, compaction, failure.fault)
+}
+
 /// The history could not be folded; nothing has changed.
-pub(in crate::machine) fn summary_failed(shared: &mut Shared, compaction: Compaction, fault: Fault) -> State {
+pub(in crate::machine) fn given_up(shared: &mut Shared, compaction: Compaction, fault: Fault) -> State {
     if !shared.stop_requested {
         shared.compression.note_failure(shared.step);
     }
@@ -77,7 +97,7 @@ pub(in crate::machine) fn closed(shared: &mut Shared, compaction: Compaction, fa
     model::ask(shared, 1, true)
 }
 
-fn cancelled() -> Fault {
+pub(in crate::machine) fn cancelled() -> Fault {
     Fault {
         code: "cancelled".to_owned(),
         message: "Context compression cancelled".to_owned(),

@@ -82,8 +82,7 @@ pub(in crate::machine) fn failed(shared: &mut Shared, attempt: u16, compressed: 
     }
     match failure.kind {
         FailureKind::Retryable if attempt < shared.settings.model_attempts_max => {
-            let wait = back_off_ms(attempt, failure.retry_after_ms, failure.jitter_permille);
-            let until = shared.now.saturating_add(wait);
+            let until = retry_at(shared, attempt, &failure);
             State::WaitingToRetry { attempt, compressed, until }
         }
         FailureKind::ContextOverflow => match failure.compaction {
@@ -101,6 +100,11 @@ pub(in crate::machine) fn failed(shared: &mut Shared, attempt: u16, compressed: 
 fn end(shared: &mut Shared, reason: Reason, failure: ModelFailure) -> State {
     shared.ending = Some(Ending::failed(reason, failure.fault));
     step::close(shared)
+}
+
+/// When a call that has failed is made again.
+pub(in crate::machine) fn retry_at(shared: &Shared, attempt: u16, failure: &ModelFailure) -> u64 {
+    shared.now.saturating_add(back_off_ms(attempt, failure.retry_after_ms, failure.jitter_permille))
 }
 
 /// How long to wait after a failed attempt, counted from 1: doubles from one second to thirty, plus
