@@ -6,7 +6,7 @@ use jackline_runtime::drive::Decided;
 use jackline_runtime::journal::Store;
 use serde_json::json;
 
-use super::{ALLOWED, Play, TOOLS, WAYS, after, denial, judge, notice};
+use super::{Play, TOOLS, WAYS, after, denial, denies, judge, notice};
 use crate::stage::{Prop, asks, did, pairs};
 use crate::webhooks::policy;
 
@@ -197,12 +197,7 @@ async fn i12_i15_of_several_results_only_the_denied_one_is_replaced_each_under_i
             let hooks = after(Hooks::new(), "judge", judge("http://judge.test/"));
             let played = Play::new(way, [Prop::plain("look").with(|spec| spec.ordered = ordered)])
                 .with_rule(hooks, [asks(&calls)], |receiver, stage| {
-                    let stage = stage.clone();
-                    receiver.answer_by(move |asked| {
-                        let call = asked.payload["toolCallId"].as_str().unwrap();
-                        stage.note(format!("judge {call}"));
-                        Some(if call == "2" { denial("hidden") } else { ALLOWED.to_owned() })
-                    });
+                    receiver.answer_by(denies("2", "hidden", Some((stage, "judge"))));
                 })
                 .await;
             assert_eq!(played.texts(), pairs(&[("1", "did 1"), ("2", "hidden"), ("3", "did 3")]), "{way:?}");
@@ -224,12 +219,9 @@ async fn i13_the_row_that_an_approved_call_has_is_the_one_that_is_judged() {
     for way in WAYS {
         for ids in [&["a"][..], &["a", "b"]] {
             let calls: Vec<_> = ids.iter().map(|id| (*id, "ask", "{}")).collect();
+            let hooks = after(Hooks::new(), "judge", judge("http://judge.test/"));
             let played = Play::new(way, [Prop::plain("ask").asking()])
-                .with_rule(after(Hooks::new(), "judge", judge("http://judge.test/")), [asks(&calls)], |receiver, _| {
-                    receiver.answer_by(|asked| {
-                        Some(if asked.payload["toolCallId"] == "a" { denial("hidden") } else { ALLOWED.to_owned() })
-                    });
-                })
+                .with_rule(hooks, [asks(&calls)], |receiver, _| receiver.answer_by(denies("a", "hidden", None)))
                 .await;
             played.stage.decide(&played.run, crate::stage::approved(ids)).await;
             let rows = played.stage.rows(played.run.id()).split_off(1);
@@ -247,13 +239,8 @@ async fn i18_when_the_environments_control_is_removed_a_result_is_published_with
             let play = Play::new(way, [Prop::plain("look")]);
             let environment = play.environment.clone();
             environment.set(policy("http://deny.test/env"));
-            let played = play
-                .with_rule(Hooks::new(), one(), |_, _| {
-                    if is_removed {
-                        environment.set(Variables::default());
-                    }
-                })
-                .await;
+            let later = if is_removed { Variables::default() } else { policy("http://deny.test/env") };
+            let played = play.with_rule(Hooks::new(), one(), |_, _| environment.set(later)).await;
             let (urls, text) = if is_removed { (0, "did a") } else { (2, "not this") };
             assert_eq!(played.texts(), pairs(&[("a", text)]), "{way:?}");
             assert_eq!(played.receiver.urls().len(), urls, "the late result and this one, or nobody: {way:?}");

@@ -5,7 +5,7 @@ use jackline_model::{Origin, Status, ToolRunResult};
 use jackline_runtime::drive::{Agent, Decided, Prompt};
 use serde_json::json;
 
-use super::{ALLOWED, Play, TOOLS, WAYS, before, denial, judge, notice};
+use super::{Play, Played, TOOLS, WAYS, before, denial, denies, judge, notice};
 use crate::stage::{Prop, agent, approved, asks, did, pairs};
 
 fn blocking(url: &str) -> WebhookConfig {
@@ -30,37 +30,38 @@ async fn h01_h02_h21_a_denial_stands_in_row_result_and_notice_and_the_run_goes_o
         (None, CONTROL_ERROR_REASON, true),
     ];
     for way in WAYS {
-        for (answer, reason, fails) in &answers {
+        for (answer, reason, fails) in answers.clone() {
             for calls in [&[("a", "look", "{}")][..], &[("a", "look", "{}"), ("b", "look", "{}")]] {
-                let hooks = before(observed(), "policy", blocking("http://policy.test/"));
-                let answer = answer.clone();
+                let (hooks, answer) = (before(observed(), "policy", blocking("http://policy.test/")), answer.clone());
                 let played = Play::new(way, [Prop::plain("look")])
                     .with_rule(hooks, [asks(calls)], |receiver, _| receiver.answer_by(move |_| answer.clone()))
                     .await;
-                let what = format!("{way:?} {reason} {}", calls.len());
-                assert_eq!((played.report.status, played.stage.notes().len()), (Status::Done, 0), "{what}");
-                let rows = played.stage.rows(played.run.id()).split_off(1);
-                let ends = played.stage.ends();
-                let ends = &ends[ends.len() - calls.len()..];
-                assert_eq!(rows.len(), calls.len(), "{what}");
-                for (row, end) in rows.iter().zip(ends) {
-                    assert_eq!((row.content.as_str(), &row.error), (*reason, &Some(json!("hook_denied"))), "{what}");
-                    assert_eq!(row.state, Some(json!({"type": "blocked", "reason": reason})), "{what}");
-                    let denied = Decided::Denied { hook: "policy".to_owned(), after: false, failure: *fails };
-                    assert_eq!((&end.decision, end.result.content.as_str()), (&denied, *reason), "{what}");
-                }
-                // Neither call nor error is told of; the blocked result is.
-                assert!(
-                    played.told("http://x.test/before").is_empty() && played.told("http://x.test/error").is_empty()
-                );
-                let told = played.told("http://x.test/after");
-                assert_eq!(told.len(), calls.len(), "{what}");
-                assert_eq!((&told[0]["mocked"], &told[0]["result"]["error"]), (&json!(false), &json!("hook_denied")));
-                assert_eq!(told[0]["result"]["content"], *reason, "{what}");
-                assert_eq!(played.receiver.urls().len(), calls.len(), "one request a call: {what}");
+                assert_denied(&played, calls.len(), reason, fails);
             }
         }
     }
+}
+
+/// None of so many calls ran, for this reason, and everything says so.
+fn assert_denied(played: &Played, calls: usize, reason: &str, fails: bool) {
+    let what = format!("{:?} {reason} {calls}", played.way);
+    assert_eq!((played.report.status, played.stage.notes().len()), (Status::Done, 0), "{what}");
+    let (rows, ends) = (played.stage.rows(played.run.id()).split_off(1), played.stage.ends());
+    let ends = &ends[ends.len() - calls..];
+    assert_eq!(rows.len(), calls, "{what}");
+    for (row, end) in rows.iter().zip(ends) {
+        assert_eq!((row.content.as_str(), &row.error), (reason, &Some(json!("hook_denied"))), "{what}");
+        assert_eq!(row.state, Some(json!({"type": "blocked", "reason": reason})), "{what}");
+        let denied = Decided::Denied { hook: "policy".to_owned(), after: false, failure: fails };
+        assert_eq!((&end.decision, end.result.content.as_str()), (&denied, reason), "{what}");
+    }
+    // Neither call nor error is told of; the blocked result is.
+    assert!(played.told("http://x.test/before").is_empty() && played.told("http://x.test/error").is_empty(), "{what}");
+    let told = played.told("http://x.test/after");
+    assert_eq!(told.len(), calls, "{what}");
+    assert_eq!((&told[0]["mocked"], &told[0]["result"]["error"]), (&json!(false), &json!("hook_denied")), "{what}");
+    assert_eq!(told[0]["result"]["content"], reason, "{what}");
+    assert_eq!(played.receiver.urls().len(), calls, "one request a call: {what}");
 }
 
 #[tokio::test]
@@ -71,10 +72,7 @@ async fn h03_h04_a_call_is_shown_once_a_person_has_agreed_and_its_denial_settles
             let hooks = before(Hooks::new(), "policy", judge("http://policy.test/"));
             let played = Play::new(way, [Prop::plain("ask").asking()])
                 .with_rule(hooks, [asks(&calls)], |receiver, _| {
-                    receiver.answer_by(|asked| {
-                        let is_denied = asked.payload["toolCallId"] == "a";
-                        Some(if is_denied { denial("not that one") } else { ALLOWED.to_owned() })
-                    });
+                    receiver.answer_by(denies("a", "not that one", None));
                 })
                 .await;
             assert_eq!(played.report.status, Status::WaitingForHuman, "{way:?}");
@@ -126,12 +124,7 @@ async fn h07_in_an_ordered_lane_a_denial_in_the_middle_lets_the_others_run_in_tu
         let hooks = before(Hooks::new(), "control", judge("http://policy.test/"));
         let played = Play::new(way, [Prop::plain("look").with(|spec| spec.ordered = true)])
             .with_rule(hooks, [asks(&calls)], |receiver, stage| {
-                let stage = stage.clone();
-                receiver.answer_by(move |asked| {
-                    let call = asked.payload["toolCallId"].as_str().unwrap();
-                    stage.note(format!("control {call}"));
-                    Some(if call == "2" { denial("no") } else { ALLOWED.to_owned() })
-                });
+                receiver.answer_by(denies("2", "no", Some((stage, "control"))));
             })
             .await;
         assert_eq!(played.stage.notes(), ["control 1", "run 1", "control 2", "control 3", "run 3"], "{way:?}");
@@ -183,11 +176,7 @@ async fn h15_h16_in_a_mixed_batch_a_denied_call_is_settled_and_the_clients_waits
     for way in WAYS {
         let hooks = before(Hooks::new(), "policy", judge("http://policy.test/"));
         let played = Play::new(way, [Prop::client("client"), Prop::plain("look")])
-            .with_rule(hooks, [asks(&calls)], |receiver, _| {
-                receiver.answer_by(|asked| {
-                    Some(if asked.payload["toolCallId"] == "a" { denial("not you") } else { ALLOWED.to_owned() })
-                });
-            })
+            .with_rule(hooks, [asks(&calls)], |receiver, _| receiver.answer_by(denies("a", "not you", None)))
             .await;
         assert_eq!(played.report.status, Status::WaitingForAsyncTool, "{way:?}");
         assert_eq!(played.texts(), pairs(&[("a", "not you"), ("c", "did c")]), "{way:?}");

@@ -15,11 +15,12 @@ use jackline_runtime::drive::{Agent, Clock, Prompt, Report, Run, VirtualClock};
 use jackline_runtime::llm::{BoxFuture, Turn};
 
 use crate::stage::{Prop, Stage, agent, asks, says, staged};
-use crate::webhooks::receiver::Receiver;
+use crate::webhooks::receiver::{Receiver, Request};
 pub(crate) use crate::webhooks::{Changing, WAYS, Way, judge, notice};
 
 /// A run in one of the ways, and the receiver of its webhooks.
 struct Played {
+    way: Way,
     stage: Stage,
     receiver: Receiver,
     run: Run,
@@ -91,7 +92,7 @@ impl Play {
         };
         prepare(&receiver, &stage);
         let report = stage.complete(&run, "first", &ToolRunResult::ok("waited")).await;
-        Played { stage, receiver, run, report }
+        Played { way, stage, receiver, run, report }
     }
 }
 
@@ -152,3 +153,19 @@ fn denial(reason: &str) -> String {
 }
 
 const ALLOWED: &str = r#"{"decision":"allow"}"#;
+
+/// A policy that denies one call for this reason, and notes each call that it is asked about on the stage, if it has one.
+fn denies(
+    call: &'static str,
+    reason: &'static str,
+    stage: Option<(&Stage, &'static str)>,
+) -> impl FnMut(&Request) -> Option<String> + Send + 'static {
+    let stage = stage.map(|(stage, word)| (stage.clone(), word));
+    move |asked| {
+        let asked = asked.payload["toolCallId"].as_str()?;
+        if let Some((stage, word)) = &stage {
+            stage.note(format!("{word} {asked}"));
+        }
+        Some(if asked == call { denial(reason) } else { ALLOWED.to_owned() })
+    }
+}

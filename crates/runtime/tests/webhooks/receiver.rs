@@ -26,7 +26,10 @@ pub(crate) struct Receiver {
 }
 
 /// What is answered; nothing if the connection ends instead.
-struct Rule(Box<dyn FnMut(&Request) -> Option<String> + Send>);
+type Answer = Option<String>;
+
+/// How controls are answered.
+struct Rule(Box<dyn FnMut(&Request) -> Answer + Send>);
 
 impl std::fmt::Debug for Rule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
