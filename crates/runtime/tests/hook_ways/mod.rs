@@ -14,7 +14,7 @@ use jackline_model::{Status, ToolRunResult};
 use jackline_runtime::drive::{Agent, Clock, Prompt, Report, Run, VirtualClock};
 use jackline_runtime::llm::{BoxFuture, Turn};
 
-use crate::stage::{Prop, Stage, agent, asks, says, staged};
+use crate::stage::{Prop, Stage, agent, asks, says, staged_everywhere};
 use crate::webhooks::receiver::{Receiver, Request};
 pub(crate) use crate::webhooks::{Changing, WAYS, Way, judge, notice};
 
@@ -76,7 +76,7 @@ impl Play {
         let (here, there) = if way.cold { (Vec::new(), turns) } else { (turns, Vec::new()) };
         let (clock, variables) = (VirtualClock::starting_at(1_000), environment.clone());
         let http = Arc::new(Real { inner: receiver.carrier(environment.clone()), clock: clock.clone() });
-        let stage = staged(first.into_iter().chain(here), props, move |builder| {
+        let stage = staged_everywhere(first.into_iter().chain(here), props, move |builder| {
             let carriers = Carriers { webhook: Some(Arc::clone(&http) as _), ..Carriers::default() };
             let builder = builder.carriers(carriers).clock(Arc::new(clock.clone()));
             builder.hook_mode(way.mode).hook_environment(Arc::new(variables.clone()))

@@ -29,10 +29,10 @@ fn parent() -> Agent {
 
 /// A stage with a script for each of the two children.
 fn family(turns: Vec<Turn>, one: Vec<Turn>, two: Vec<Turn>, props: Vec<Prop>) -> Stage {
-    let script = |turns: Vec<Turn>| Arc::new(ScriptedModel::new(turns));
-    let (one, two) = (script(one), script(two));
-    let shared = |script: &Arc<ScriptedModel>| Arc::new(Script(Arc::clone(script)));
-    staged(turns, props, move |builder| builder.model_of("one", shared(&one)).model_of("two", shared(&two)))
+    staged(turns, props, |builder| {
+        let script = |turns: Vec<Turn>| Arc::new(Script(Arc::new(ScriptedModel::new(turns))));
+        builder.model_of("one", script(one)).model_of("two", script(two))
+    })
 }
 
 fn children(stage: &Stage, parent: &OperationId) -> Vec<OperationId> {

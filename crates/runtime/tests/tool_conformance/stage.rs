@@ -32,7 +32,7 @@ pub(crate) struct Stage {
     told: Arc<Mutex<(Events, Vec<Arc<StreamEvent>>)>>,
 }
 
-/// What is set of a runtime besides.
+/// What is set of the runtimes of later processes besides.
 type Change = Arc<dyn Fn(RuntimeBuilder) -> RuntimeBuilder + Send + Sync>;
 type Played = Result<ToolAnswer, ToolError>;
 type Act = Arc<dyn Fn(Called) -> BoxFuture<'static, Played> + Send + Sync>;
@@ -181,20 +181,39 @@ pub(crate) fn stage(turns: impl IntoIterator<Item = Turn>, props: impl IntoItera
 pub(crate) fn staged(
     turns: impl IntoIterator<Item = Turn>,
     props: impl IntoIterator<Item = Prop>,
+    change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
+) -> Stage {
+    Stage::new(turns, props, change, Arc::new(|builder| builder))
+}
+
+/// The same, with more to set in each process.
+pub(crate) fn staged_everywhere(
+    turns: impl IntoIterator<Item = Turn>,
+    props: impl IntoIterator<Item = Prop>,
     change: impl Fn(RuntimeBuilder) -> RuntimeBuilder + Send + Sync + 'static,
 ) -> Stage {
-    let props: Vec<Prop> = props.into_iter().collect();
-    let clock = VirtualClock::starting_at(1_000);
-    Stage::set(turns, props, (MemoryStore::new(), Arc::default()), clock, Arc::new(change))
+    let change: Change = Arc::new(change);
+    let later = Arc::clone(&change);
+    Stage::new(turns, props, |builder| change(builder), later)
 }
 
 impl Stage {
+    fn new(
+        turns: impl IntoIterator<Item = Turn>,
+        props: impl IntoIterator<Item = Prop>,
+        change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
+        later: Change,
+    ) -> Self {
+        let (props, clock) = (props.into_iter().collect(), VirtualClock::starting_at(1_000));
+        Self::set(turns, props, (MemoryStore::new(), Arc::default()), clock, (change, later))
+    }
+
     fn set(
         turns: impl IntoIterator<Item = Turn>,
         props: Vec<Prop>,
         (store, notes): (MemoryStore, Arc<Mutex<Vec<String>>>),
         clock: VirtualClock,
-        change: Change,
+        (change, later): (impl FnOnce(RuntimeBuilder) -> RuntimeBuilder, Change),
     ) -> Self {
         let model = Arc::new(ScriptedModel::new(turns));
         let cell = Arc::new(OnceLock::new());
@@ -209,7 +228,7 @@ impl Stage {
             .clock(Arc::new(clock.clone()));
         let runtime = change(builder).build().unwrap();
         let told = Arc::new(Mutex::new((runtime.events(), Vec::new())));
-        let stage = Self { runtime, store, clock, model, props, change, notes, heard: Arc::default(), told };
+        let stage = Self { runtime, store, clock, model, props, change: later, notes, heard: Arc::default(), told };
         let _ = cell.set(stage.clone());
         stage
     }
@@ -218,7 +237,8 @@ impl Stage {
     pub(crate) fn after_a_crash(&self, turns: impl IntoIterator<Item = Turn>) -> Self {
         self.store.kill();
         let notes = Arc::clone(&self.notes);
-        let change = Arc::clone(&self.change);
+        let (now, later) = (Arc::clone(&self.change), Arc::clone(&self.change));
+        let change = (move |builder| now(builder), later);
         Self::set(turns, self.props.clone(), (self.store.another_process(), notes), self.clock.clone(), change)
     }
 
