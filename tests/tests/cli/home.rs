@@ -4,7 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -83,7 +86,24 @@ pub(crate) struct Running {
     pub(crate) child: Child,
     /// Nothing once the reader has gone away.
     out: Option<BufReader<ChildStdout>>,
+    /// Its end is the end of the test's patience.
+    _watched: Sender<()>,
 }
+
+/// Ends a process that its test has lost patience with: then whoever reads from it reads the end.
+fn watch(child: &Child) -> Sender<()> {
+    let (watched, is_over) = channel();
+    let id = Pid::from_child(child);
+    std::thread::spawn(move || {
+        if is_over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            let _ = kill_process(id, Signal::KILL);
+        }
+    });
+    watched
+}
+
+/// Far longer than anything here takes on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Nothing that a test has started outlives it.
 impl Drop for Running {
@@ -97,7 +117,7 @@ impl Running {
     pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let out = child.stdout.take().map(BufReader::new);
-        Self { child, out }
+        Self { _watched: watch(&child), child, out }
     }
 
     /// Reads up to a line that holds this, and gives it.

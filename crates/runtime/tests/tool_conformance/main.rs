@@ -15,3 +15,7 @@ mod stored;
 
 #[path = "../hook_conformance/mod.rs"]
 mod hook_conformance;
+#[path = "../hook_ways/mod.rs"]
+mod hook_ways;
+#[path = "../webhooks/mod.rs"]
+mod webhooks;

@@ -26,11 +26,14 @@ pub(crate) struct Stage {
     pub(crate) clock: VirtualClock,
     pub(crate) model: Arc<ScriptedModel>,
     props: Vec<Prop>,
+    change: Change,
     notes: Arc<Mutex<Vec<String>>>,
     heard: Arc<Mutex<Vec<Event>>>,
     told: Arc<Mutex<(Events, Vec<Arc<StreamEvent>>)>>,
 }
 
+/// What is set of the runtimes of later processes besides.
+type Change = Arc<dyn Fn(RuntimeBuilder) -> RuntimeBuilder + Send + Sync>;
 type Played = Result<ToolAnswer, ToolError>;
 type Act = Arc<dyn Fn(Called) -> BoxFuture<'static, Played> + Send + Sync>;
 
@@ -180,17 +183,37 @@ pub(crate) fn staged(
     props: impl IntoIterator<Item = Prop>,
     change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
 ) -> Stage {
-    let props: Vec<Prop> = props.into_iter().collect();
-    Stage::set(turns, props, (MemoryStore::new(), Arc::default()), VirtualClock::starting_at(1_000), change)
+    Stage::new(turns, props, change, Arc::new(|builder| builder))
+}
+
+/// The same, with more to set in each process.
+pub(crate) fn staged_everywhere(
+    turns: impl IntoIterator<Item = Turn>,
+    props: impl IntoIterator<Item = Prop>,
+    change: impl Fn(RuntimeBuilder) -> RuntimeBuilder + Send + Sync + 'static,
+) -> Stage {
+    let change: Change = Arc::new(change);
+    let later = Arc::clone(&change);
+    Stage::new(turns, props, |builder| change(builder), later)
 }
 
 impl Stage {
+    fn new(
+        turns: impl IntoIterator<Item = Turn>,
+        props: impl IntoIterator<Item = Prop>,
+        change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
+        later: Change,
+    ) -> Self {
+        let (props, clock) = (props.into_iter().collect(), VirtualClock::starting_at(1_000));
+        Self::set(turns, props, (MemoryStore::new(), Arc::default()), clock, (change, later))
+    }
+
     fn set(
         turns: impl IntoIterator<Item = Turn>,
         props: Vec<Prop>,
         (store, notes): (MemoryStore, Arc<Mutex<Vec<String>>>),
         clock: VirtualClock,
-        change: impl FnOnce(RuntimeBuilder) -> RuntimeBuilder,
+        (change, later): (impl FnOnce(RuntimeBuilder) -> RuntimeBuilder, Change),
     ) -> Self {
         let model = Arc::new(ScriptedModel::new(turns));
         let cell = Arc::new(OnceLock::new());
@@ -205,7 +228,7 @@ impl Stage {
             .clock(Arc::new(clock.clone()));
         let runtime = change(builder).build().unwrap();
         let told = Arc::new(Mutex::new((runtime.events(), Vec::new())));
-        let stage = Self { runtime, store, clock, model, props, notes, heard: Arc::default(), told };
+        let stage = Self { runtime, store, clock, model, props, change: later, notes, heard: Arc::default(), told };
         let _ = cell.set(stage.clone());
         stage
     }
@@ -214,9 +237,9 @@ impl Stage {
     pub(crate) fn after_a_crash(&self, turns: impl IntoIterator<Item = Turn>) -> Self {
         self.store.kill();
         let notes = Arc::clone(&self.notes);
-        Self::set(turns, self.props.clone(), (self.store.another_process(), notes), self.clock.clone(), |builder| {
-            builder
-        })
+        let (now, later) = (Arc::clone(&self.change), Arc::clone(&self.change));
+        let change = (move |builder| now(builder), later);
+        Self::set(turns, self.props.clone(), (self.store.another_process(), notes), self.clock.clone(), change)
     }
 
     pub(crate) fn start(&self, agent: &Agent, hooks: impl Into<Hooks>) -> Run {

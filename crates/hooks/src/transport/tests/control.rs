@@ -262,18 +262,28 @@ impl UserDirectory for Silent {
 
 #[tokio::test]
 async fn h11_an_abort_during_the_address_look_up_sends_nothing() {
-    let server = Server::always(Reply::allow());
-    let (asked, mut hears) = tokio::sync::mpsc::unbounded_channel();
-    let carriers = Carriers { webhook: Some(Arc::new(carrier(&Vars::default()))), ..Carriers::default() };
-    let clock = Arc::new(Clock(Instant::now()));
-    let ports = HookPorts { carriers, directory: Arc::new(Silent(asked)), ..HookPorts::new(clock) };
-    let dispatcher = HookDispatcher::with_ports(ports);
-    let hooks = Hooks::new().webhook("c", HookKind::BeforeToolCall, control(&server.url("/"), json!({})));
-    dispatcher.register(&"op_1".into(), hooks).unwrap();
-    let handle = dispatcher.handle(&Rounds::of("op_1"));
-    let asking = tokio::spawn(async move { before(&handle).await.1 });
-    hears.recv().await.unwrap();
-    asking.abort();
-    assert!(asking.await.unwrap_err().is_cancelled());
-    assert!(server.seen().is_empty());
+    for way in WAYS {
+        let server = Server::always(Reply::allow());
+        let (asked, mut hears) = tokio::sync::mpsc::unbounded_channel();
+        let carriers = Carriers { webhook: Some(Arc::new(carrier(&Vars::default()))), ..Carriers::default() };
+        let clock = Arc::new(Clock(Instant::now()));
+        let directory = Arc::new(Silent(asked));
+        let dispatcher =
+            HookDispatcher::with_ports(HookPorts { mode: way.mode, carriers, directory, ..HookPorts::new(clock) });
+        let hooks = Hooks::new().webhook("c", HookKind::BeforeToolCall, control(&server.url("/"), json!({})));
+        let rounds = if way.is_cold {
+            let first = super::dispatcher(way.mode, &Vars::default());
+            first.register(&"op_1".into(), hooks).unwrap();
+            Rounds::of("op_1").with_stored("op_1", first.serialized(&"op_1".into()).unwrap())
+        } else {
+            dispatcher.register(&"op_1".into(), hooks).unwrap();
+            Rounds::of("op_1")
+        };
+        let handle = dispatcher.handle(&rounds);
+        let asking = tokio::spawn(async move { before(&handle).await.1 });
+        hears.recv().await.unwrap();
+        asking.abort();
+        assert!(asking.await.unwrap_err().is_cancelled());
+        assert!(server.seen().is_empty(), "{way:?}");
+    }
 }

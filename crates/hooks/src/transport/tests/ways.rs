@@ -129,3 +129,138 @@ async fn h10_i23_a_question_that_is_dropped_rules_nothing_and_asks_nobody_else()
         assert!(next.seen().is_empty(), "{way:?}");
     }
 }
+
+#[tokio::test]
+async fn b01_b02_b03_each_webhook_of_a_type_is_told_once_in_order_whatever_became_of_those_before_it() {
+    for way in WAYS {
+        let server =
+            Server::start(|seen| if seen.path == "/ill" { Reply::Full(503, Vec::new()) } else { Reply::ok("") });
+        let told = |path: &str| WebhookConfig::new(server.url(path));
+        let hooks = HookKind::ALL.into_iter().fold(Hooks::new(), |hooks, kind| {
+            let ill = hooks.webhook("first", kind, told("/first")).webhook("ill", kind, told("/ill"));
+            ill.webhook("last", kind, told("/last")).into()
+        });
+        let handle = handle(way, &Vars::default(), hooks);
+        for kind in HookKind::ALL {
+            let so_far = server.seen().len();
+            let delivery = fire(&handle, kind).await;
+            assert_eq!(server.paths()[so_far..], ["/first", "/ill", "/last"], "{way:?} {kind}");
+            assert!(server.seen()[so_far..].iter().all(|seen| seen.json()["hookType"] == json!(kind)), "{way:?}");
+            let answers: Vec<_> = delivery.receipts.iter().map(|receipt| receipt.answer).collect();
+            assert_eq!(answers, [AnswerClass::Ok, AnswerClass::Error, AnswerClass::Ok], "{way:?} {kind}");
+            assert!(delivery.surface().is_ok(), "an ordinary failure is nobody's: {way:?} {kind}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn b04_an_operation_that_nobody_knows_tells_nobody() {
+    for way in WAYS {
+        let server = Server::always(Reply::deny("no"));
+        let dispatcher = dispatcher(way.mode, &Vars::default());
+        dispatcher.register(&"op_1".into(), before_hooks(&server, &["/"])).unwrap();
+        let rounds = Rounds::of("op_9");
+        let rounds = if way.is_cold { rounds.with_stored("op_9", Vec::new()) } else { rounds };
+        let handle = dispatcher.handle(&rounds);
+        assert!(fire(&handle, HookKind::OnComplete).await.is_empty(), "{way:?}");
+        assert_eq!(denial(&before(&handle).await.0), None, "{way:?}");
+        assert!(server.seen().is_empty(), "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn b15_a_mock_before_them_takes_nothing_from_the_hooks_of_other_events() {
+    for way in WAYS {
+        let server = Server::always(Reply::ok(""));
+        let told = |path: &str| WebhookConfig::new(server.url(path));
+        let hooks = Hooks::new()
+            .mock_before_tool_call("mock", |_| std::future::ready(MockAnswer::Mock(ToolRunResult::ok("x"))))
+            .webhook("step", HookKind::AfterStep, told("/step"))
+            .webhook("end", HookKind::OnComplete, told("/end"));
+        let handle = handle(way, &Vars::default(), hooks);
+        let _ = before(&handle).await;
+        for kind in [HookKind::AfterStep, HookKind::OnComplete] {
+            fire(&handle, kind).await;
+        }
+        assert_eq!(server.paths(), ["/step", "/end"], "{way:?}");
+    }
+}
+
+/// The variables of an environment hook at this server.
+fn environment(server: &Server, more: &[(&str, &str)]) -> Vars {
+    let vars = Vars::of([
+        ("AGENT_HOOK_WEBHOOK_URL", server.url("/env").as_str()),
+        ("AGENT_HOOK_WEBHOOK_TOKEN", "s3cret"),
+        ("AGENT_HOOK_WEBHOOK_EVENTS", "beforeToolCall,afterToolCall,onComplete"),
+        ("AGENT_HOOK_WEBHOOK_RESPONSE_HANDLING", "toolCall"),
+    ]);
+    for (name, value) in more {
+        vars.set(name, value);
+    }
+    vars
+}
+
+#[tokio::test]
+async fn k03_k05_an_environment_that_makes_no_sense_fails_each_use_and_is_never_no_hooks() {
+    let bad = [
+        ("AGENT_HOOK_WEBHOOK_TOKEN", " "),
+        ("AGENT_HOOK_WEBHOOK_EVENTS", "beforeToolCall,..."),
+        ("AGENT_HOOK_WEBHOOK_URL", "ftp://policy.test"),
+        ("AGENT_HOOK_WEBHOOK_RESPONSE_HANDLING", "toolResult"),
+        ("AGENT_HOOK_WEBHOOK_ON_ERROR", "perhaps"),
+    ];
+    for way in WAYS {
+        let server = Server::always(Reply::allow());
+        // It is well when the hooks are registered.
+        let vars = environment(&server, &[]);
+        let handle = handle(way, &vars, before_hooks(&server, &["/own"]));
+        for (name, value) in bad {
+            let good = vars.get(name);
+            vars.set(name, value);
+            let error = fire(&handle, HookKind::OnComplete).await.surface().unwrap_err().to_string();
+            assert!(error.contains(name) && !error.contains("s3cret"), "{way:?} {name}: {error}");
+            let (ruling, delivery) = before(&handle).await;
+            assert_eq!(denial(&ruling), Some(Some(CONTROL_ERROR_REASON)), "{way:?} {name}");
+            assert!(delivery.surface().is_err());
+            let (ruling, _) = after(&handle, ToolRunResult::ok("raw")).await;
+            assert_eq!(withheld(&ruling), Some(Some(CONTROL_ERROR_REASON)), "{way:?} {name}");
+            assert!(server.seen().iter().all(|seen| seen.path != "/env"), "{way:?} {name}");
+            match good {
+                Some(good) => vars.set(name, &good),
+                None => vars.remove(name),
+            }
+        }
+        assert!(fire(&handle, HookKind::OnComplete).await.surface().is_ok(), "it is well again: {way:?}");
+    }
+}
+
+#[tokio::test]
+async fn k01_k02_k04_k07_the_events_that_are_listed_are_told_and_those_of_tools_have_a_say() {
+    for way in WAYS {
+        let server = Server::always(Reply::deny("not here"));
+        let vars = environment(&server, &[("AGENT_HOOK_WEBHOOK_ON_ERROR", "block")]);
+        let handle = handle(way, &vars, Hooks::new());
+        for (events, is_before, is_after, is_end) in [
+            (" beforeToolCall, ,beforeToolCall", true, false, false),
+            ("afterToolCall", false, true, false),
+            ("afterToolCall,onComplete,beforeToolCall", true, true, true),
+        ] {
+            vars.set("AGENT_HOOK_WEBHOOK_EVENTS", events);
+            let so_far = server.seen().len();
+            let denied = |expected: bool| expected.then_some(Some("not here"));
+            assert_eq!(denial(&before(&handle).await.0), denied(is_before), "{way:?} {events}");
+            assert_eq!(withheld(&after(&handle, ToolRunResult::ok("x")).await.0), denied(is_after), "{way:?} {events}");
+            // Of another event the same answer decides nothing.
+            assert!(fire(&handle, HookKind::OnComplete).await.surface().is_ok());
+            let count = usize::from(is_before) + usize::from(is_after) + usize::from(is_end);
+            assert_eq!(server.seen().len() - so_far, count, "each once: {way:?} {events}");
+            assert!(server.seen().iter().all(|seen| seen.headers["authorization"] == "Bearer s3cret"));
+        }
+        for name in ["URL", "TOKEN", "EVENTS", "RESPONSE_HANDLING", "ON_ERROR"] {
+            vars.remove(&format!("AGENT_HOOK_WEBHOOK_{name}"));
+        }
+        let so_far = server.seen().len();
+        assert_eq!(denial(&before(&handle).await.0), None);
+        assert_eq!(server.seen().len(), so_far, "nothing is set: {way:?}");
+    }
+}

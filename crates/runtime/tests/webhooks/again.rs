@@ -1,18 +1,18 @@
 //! What a dead process has not delivered is delivered by the next, under the same id and about the same calls.
 
-use jackline_hooks::{DispatchMode, HookKind, Hooks, WebhookConfig};
+use jackline_hooks::{DispatchMode, HookKind, Hooks};
 use jackline_model::{Reason, Status, ToolRunResult};
 use jackline_runtime::drive::Told;
 use jackline_runtime::journal::{PostedDecision, PostedVerdict, Store};
 use jackline_runtime::llm::{ReplyBuilder, Turn};
 use jackline_runtime::machine::Durability;
 
-use super::{RAW, Way, World, agent};
+use super::{RAW, Way, World, agent, notice};
 
 const WAYS: [Way; 2] = [Way { mode: DispatchMode::Local, cold: true }, Way { mode: DispatchMode::Queue, cold: true }];
 
 fn note(id: &'static str, kind: HookKind) -> Hooks {
-    Hooks::new().webhook(id, kind, WebhookConfig::new("https://x.test/note")).into()
+    Hooks::new().webhook(id, kind, notice("http://x.test/note")).into()
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use jackline_runtime::llm::{ReplyBuilder, Turn};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-use super::{RAW, WAYS, Way, World, agent, control, waiting_call};
+use super::{RAW, WAYS, Way, World, agent, control, judge, notice, waiting_call};
 use jackline_hooks::{DispatchMode, HookKind};
 
 const COLD: Way = Way { mode: DispatchMode::Local, cold: true };
@@ -32,7 +32,7 @@ async fn i24_a_resumed_call_whose_controls_cannot_be_asked_is_an_error_and_publi
     let turns = vec![Turn::call("desk____open", "{}"), Turn::text("never")];
     let warm = world.runtime(world.store.clone(), turns);
     let native = Hooks::new().control_after_tool_call("judge", |_| async { jackline_hooks::Decision::Allow });
-    let run = warm.start(&agent(), "go", control("https://deny.test/a").and(native.clone())).unwrap();
+    let run = warm.start(&agent(), "go", control("http://deny.test/a").and(native.clone())).unwrap();
     assert_eq!(run.wait().await.unwrap().status, Status::WaitingForHuman);
     approve(&warm, run.id());
     let store = world.store.another_process();
@@ -59,10 +59,10 @@ async fn i24_a_resumed_call_whose_controls_cannot_be_asked_is_an_error_and_publi
 async fn a_control_that_nothing_can_ask_is_refused_at_the_start() {
     let world = World::new(COLD);
     let mute = world.builder(world.store.clone(), Vec::new()).build().unwrap();
-    let error = mute.start(&agent(), "go", control("https://deny.test/a")).unwrap_err();
+    let error = mute.start(&agent(), "go", control("http://deny.test/a")).unwrap_err();
     assert!(matches!(&error, RunError::Setup(why) if why.contains("give the runtime carriers")), "{error}");
     assert!(world.store.list(10).unwrap().is_empty());
-    let notice = Hooks::new().webhook("note", HookKind::OnComplete, WebhookConfig::new("https://a.test/"));
+    let notice = Hooks::new().webhook("note", HookKind::OnComplete, notice("http://a.test/"));
     assert!(mute.start(&agent(), "go", notice).is_ok(), "who only hears guards nothing");
 }
 
@@ -93,15 +93,14 @@ async fn j08_a_stored_hook_under_a_reserved_id_is_ignored() {
     for way in WAYS {
         let world = World::new(way);
         let (_, like) = world.park(Hooks::new()).await;
-        let stored =
-            |id: &str, url: &str| json!({"id": id, "type": "afterToolCall", "webhook": WebhookConfig::control(url)});
-        let reserved = stored("server-env-webhook:afterToolCall", "https://deny.test/old");
-        let id = with_stored(&world.store, &like, &[reserved, stored("own", "https://allow.test/own")]);
+        let stored = |id: &str, url: &str| json!({"id": id, "type": "afterToolCall", "webhook": judge(url)});
+        let reserved = stored("server-env-webhook:afterToolCall", "http://deny.test/old");
+        let id = with_stored(&world.store, &like, &[reserved, stored("own", "http://allow.test/own")]);
         let warm = world.runtime(world.store.clone(), vec![Turn::call("desk____ask", "{}"), Turn::text("done")]);
         let parked = warm.resume(&id, Hooks::new()).unwrap().wait().await.unwrap();
         assert_eq!(parked.status, Status::WaitingForAsyncTool);
         world.complete(&warm, &id).await.unwrap();
-        assert_eq!(world.receiver.urls(), ["https://allow.test/own"], "{way:?}");
+        assert_eq!(world.receiver.urls(), ["http://allow.test/own"], "{way:?}");
         assert_eq!(world.result(&id), RAW);
     }
 }
@@ -121,7 +120,7 @@ async fn j11_a_result_that_calls_itself_blocked_is_judged_like_any_other() {
     let blocked: Map<String, Value> =
         serde_json::from_value(json!({"type": "blocked", "reason": "says the tool"})).unwrap();
     for way in WAYS {
-        for (url, expected) in [("https://deny.test/a", "not this"), ("https://allow.test/a", RAW)] {
+        for (url, expected) in [("http://deny.test/a", "not this"), ("http://allow.test/a", RAW)] {
             let world = World::new(way);
             let (warm, id) = world.park(control(url)).await;
             let runtime = world.arrival(&warm);
@@ -137,7 +136,7 @@ async fn j11_a_result_that_calls_itself_blocked_is_judged_like_any_other() {
 
 /// A run whose result has arrived and whose control has just been asked about it, and the store as its process sees it.
 async fn held(world: &World) -> (MemoryStore, OperationId) {
-    let config = WebhookConfig { on_error: OnError::Block, ..WebhookConfig::control("https://allow.test/held") };
+    let config = WebhookConfig { on_error: OnError::Block, ..judge("http://allow.test/held") };
     let hooks = Hooks::new().webhook("policy", HookKind::AfterToolCall, config);
     let (warm, id) = world.park(hooks).await;
     let (store, runtime) = if world.way.cold {
@@ -185,7 +184,7 @@ async fn j18_an_answer_that_a_control_holds_is_published_at_once_by_whoever_come
 async fn j18_a_write_that_fails_can_be_tried_again() {
     for way in WAYS {
         let world = World::new(way);
-        let (warm, id) = world.park(control("https://allow.test/a")).await;
+        let (warm, id) = world.park(control("http://allow.test/a")).await;
         let runtime = world.arrival(&warm);
         runtime.complete_call(&id, &waiting_call(&runtime, &id), &ToolRunResult::ok(RAW)).unwrap();
         let store = world.store.clone();
@@ -208,7 +207,7 @@ async fn in_queue_mode_the_stored_hooks_are_all_there_are() {
         let (warm, id) = world.park(Hooks::new()).await;
         let runtime = world.arrival(&warm);
         runtime.complete_call(&id, &waiting_call(&runtime, &id), &ToolRunResult::ok(RAW)).unwrap();
-        runtime.resume(&id, control("https://deny.test/new")).unwrap().wait().await.unwrap();
+        runtime.resume(&id, control("http://deny.test/new")).unwrap().wait().await.unwrap();
         assert_eq!(world.result(&id), expected, "an empty list counts: {mode:?}");
     }
 }
@@ -217,16 +216,16 @@ async fn in_queue_mode_the_stored_hooks_are_all_there_are() {
 async fn i16_i17_an_approved_call_asks_the_callers_control_and_then_the_environments_once() {
     for way in WAYS {
         let world = World::new(way);
-        world.environment.set(super::policy("https://allow.test/env"));
+        world.environment.set(super::policy("http://allow.test/env"));
         let both = ReplyBuilder::default().call(Some("a"), "desk____open", "{}").build();
         let warm = world.runtime(world.store.clone(), vec![Turn::Reply(both), Turn::text("done")]);
-        let run = warm.start(&agent(), "go", control("https://allow.test/own")).unwrap();
+        let run = warm.start(&agent(), "go", control("http://allow.test/own")).unwrap();
         assert_eq!(run.wait().await.unwrap().status, Status::WaitingForHuman);
         assert!(world.receiver.urls().is_empty(), "nobody is asked before the approval: {way:?}");
         let runtime = world.arrival(&warm);
         approve(&runtime, run.id());
         runtime.resume(run.id(), Hooks::new()).unwrap().wait().await.unwrap();
-        assert_eq!(world.receiver.urls(), ["https://allow.test/own", "https://allow.test/env"], "{way:?}");
+        assert_eq!(world.receiver.urls(), ["http://allow.test/own", "http://allow.test/env"], "{way:?}");
         let ids: Vec<Value> = world.receiver.payloads().iter().map(|asked| asked["operationId"].clone()).collect();
         assert_eq!(ids, [run.id().as_str(), run.id().as_str()]);
         assert_eq!(world.result(run.id()), "did open", "{way:?}");
@@ -237,8 +236,8 @@ async fn i16_i17_an_approved_call_asks_the_callers_control_and_then_the_environm
 async fn stored_hooks_stay_through_parks_and_for_a_new_episode_and_go_with_the_end() {
     for way in WAYS {
         let world = World::new(way);
-        let end = Hooks::new().webhook("end", HookKind::OnComplete, WebhookConfig::new("https://x.test/end"));
-        let (warm, id) = world.park(control("https://deny.test/a").and(end)).await;
+        let end = Hooks::new().webhook("end", HookKind::OnComplete, notice("http://x.test/end"));
+        let (warm, id) = world.park(control("http://deny.test/a").and(end)).await;
         let runtime = world.arrival(&warm);
         for (reason, stays) in [(Reason::Interrupted, 2), (Reason::Done, 0)] {
             if reason == Reason::Interrupted {
@@ -258,7 +257,7 @@ async fn what_is_asked_outside_is_about_what_the_store_has() {
         let world = World::new(COLD);
         let turns = vec![Turn::call("desk____look", "{}"), Turn::text("done")];
         let runtime = world.runtime(world.store.clone(), turns);
-        let hooks = Hooks::new().webhook("policy", kind, WebhookConfig::control("https://allow.test/a"));
+        let hooks = Hooks::new().webhook("policy", kind, judge("http://allow.test/a"));
         let seen = Arc::new(std::sync::Mutex::new(0));
         let (store, rows) = (world.store.clone(), Arc::clone(&seen));
         world.receiver.meanwhile(move || {

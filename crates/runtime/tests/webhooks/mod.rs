@@ -1,145 +1,56 @@
 //! Results that arrive while a run is parked, and the hooks that judge them: in the process that parked and in one
 //! that knows nothing but the store, in local mode and in queue mode.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 mod again;
 mod held;
+pub(crate) mod receiver;
 mod stops;
 
 use std::future::ready;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use self::receiver::Receiver;
 use jackline_hooks::{
-    Carriers, CommandConfig, ControlReply, DispatchMode, Environment, FaultCode, HookFault, HookKind, Hooks, OnError,
-    Variables, WebhookCarrier, WebhookConfig, WebhookRequest,
+    Carriers, CommandConfig, DispatchMode, Environment, HookKind, Hooks, OnError, Variables, WebhookConfig,
 };
 use jackline_model::{OperationId, Reason, Status, ToolCallId, ToolKey, ToolRunResult};
 use jackline_runtime::drive::{Agent, FnTool, Report, RunError, Runtime, RuntimeBuilder, VirtualClock};
 use jackline_runtime::journal::{MemoryStore, Store, StoreError};
-use jackline_runtime::llm::{BoxFuture, ScriptedModel, Turn};
+use jackline_runtime::llm::{ScriptedModel, Turn};
 use jackline_runtime::permission::ApprovalMode;
 use jackline_tools::{ClientTool, Tool, ToolError, ToolSpec};
 use serde_json::{Map, Value};
 
-/// The receiver of all webhooks: it notes what it is asked and answers by the host of the address.
-#[derive(Clone, Debug, Default)]
-struct Receiver {
-    asked: Arc<Mutex<Vec<WebhookRequest>>>,
-    told: Arc<Mutex<Vec<WebhookRequest>>>,
-    fails: Arc<AtomicBool>,
-    /// So many are told, those after them fail.
-    reaches: Arc<Mutex<Option<usize>>>,
-    trap: Arc<Mutex<Option<Trap>>>,
-}
-
-/// What happens when a certain request arrives.
-struct Trap {
-    is_for: fn(&WebhookRequest) -> bool,
-    act: Box<dyn FnOnce() + Send>,
-    is_answered: bool,
-}
-
-impl std::fmt::Debug for Trap {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Trap").field("is_answered", &self.is_answered).finish_non_exhaustive()
-    }
-}
-
-impl WebhookCarrier for Receiver {
-    fn notify(&self, request: WebhookRequest) -> BoxFuture<'static, Result<(), HookFault>> {
-        let is_held = self.is_held(&request);
-        self.told.lock().unwrap().push(request);
-        if is_held {
-            return Box::pin(std::future::pending());
-        }
-        let so_far = self.told.lock().unwrap().len();
-        let is_beyond = self.reaches.lock().unwrap().is_some_and(|reaches| so_far > reaches);
-        let fails = is_beyond || self.fails.load(Ordering::Relaxed);
-        Box::pin(ready(if fails { Err(HookFault::new(FaultCode::NetworkError)) } else { Ok(()) }))
-    }
-
-    fn ask(&self, request: WebhookRequest) -> BoxFuture<'static, Result<ControlReply, HookFault>> {
-        let reply = if request.config.url.contains("deny") {
-            Ok(ControlReply::Deny { reason: Some("not this".to_owned()) })
-        } else if request.config.url.contains("broken") {
-            Err(HookFault::new(FaultCode::NetworkError))
-        } else {
-            Ok(ControlReply::Allow)
-        };
-        let is_held = self.is_held(&request);
-        self.asked.lock().unwrap().push(request);
-        if is_held { Box::pin(std::future::pending()) } else { Box::pin(ready(reply)) }
-    }
-}
-
-impl Receiver {
-    /// When such a request arrives, this happens, and no answer comes.
-    fn hold(&self, is_for: fn(&WebhookRequest) -> bool, act: impl FnOnce() + Send + 'static) {
-        *self.trap.lock().unwrap() = Some(Trap { is_for, act: Box::new(act), is_answered: false });
-    }
-
-    /// When the next request arrives, this happens before it is answered.
-    fn meanwhile(&self, act: impl FnOnce() + Send + 'static) {
-        *self.trap.lock().unwrap() = Some(Trap { is_for: |_| true, act: Box::new(act), is_answered: true });
-    }
-
-    /// The first so many notifications arrive, the others do not.
-    fn fail_from(&self, reaches: usize) {
-        *self.reaches.lock().unwrap() = Some(reaches);
-    }
-
-    /// Whether this request gets no answer.
-    fn is_held(&self, request: &WebhookRequest) -> bool {
-        let trap = self.trap.lock().unwrap().take_if(|trap| (trap.is_for)(request));
-        trap.is_some_and(|trap| {
-            (trap.act)();
-            !trap.is_answered
-        })
-    }
-
-    /// What was told, by address and delivery.
-    fn deliveries(&self) -> Vec<(String, String)> {
-        let told = self.told.lock().unwrap();
-        told.iter().map(|told| (told.config.url.clone(), told.delivery_id.to_string())).collect()
-    }
-
-    /// Which hooks were asked, by their addresses.
-    fn urls(&self) -> Vec<String> {
-        self.asked.lock().unwrap().iter().map(|request| request.config.url.clone()).collect()
-    }
-
-    fn payloads(&self) -> Vec<Map<String, Value>> {
-        self.asked.lock().unwrap().iter().map(|request| request.payload.clone()).collect()
-    }
-}
-
 /// Variables that change while a run is parked.
 #[derive(Clone, Debug, Default)]
-struct Changing(Arc<Mutex<Variables>>);
+pub(crate) struct Changing(Arc<Mutex<Variables>>);
 
 impl Environment for Changing {
     fn get(&self, name: &str) -> Option<String> {
-        self.0.lock().unwrap().get(name)
+        if name == "SIGNING" {
+            Some("whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQ=".to_owned())
+        } else {
+            self.0.lock().unwrap().get(name)
+        }
     }
 }
 
 impl Changing {
-    fn set(&self, variables: Variables) {
+    pub(crate) fn set(&self, variables: Variables) {
         *self.0.lock().unwrap() = variables;
     }
 }
 
 /// How a result arrives.
 #[derive(Clone, Copy, Debug)]
-struct Way {
-    mode: DispatchMode,
+pub(crate) struct Way {
+    pub(crate) mode: DispatchMode,
     /// In a process that knows nothing but the store.
-    cold: bool,
+    pub(crate) cold: bool,
 }
 
-const WAYS: [Way; 4] = [
+pub(crate) const WAYS: [Way; 4] = [
     Way { mode: DispatchMode::Local, cold: false },
     Way { mode: DispatchMode::Local, cold: true },
     Way { mode: DispatchMode::Queue, cold: false },
@@ -155,12 +66,16 @@ struct World {
 
 impl World {
     fn new(way: Way) -> Self {
-        Self { way, store: MemoryStore::new(), receiver: Receiver::default(), environment: Changing::default() }
+        Self { way, store: MemoryStore::new(), receiver: Receiver::start(), environment: Changing::default() }
     }
 
     fn runtime(&self, store: MemoryStore, turns: Vec<Turn>) -> Runtime {
-        let carriers = Carriers { webhook: Some(Arc::new(self.receiver.clone())), ..Carriers::default() };
-        self.builder(store, turns).carriers(carriers).build().unwrap()
+        self.builder(store, turns).carriers(self.carriers()).build().unwrap()
+    }
+
+    fn carriers(&self) -> Carriers {
+        let http = self.receiver.carrier(self.environment.clone());
+        Carriers { webhook: Some(Arc::new(http)), ..Carriers::default() }
     }
 
     /// A runtime that reaches nobody.
@@ -236,11 +151,21 @@ fn waiting_call(runtime: &Runtime, id: &OperationId) -> ToolCallId {
     calls.unwrap().id
 }
 
-fn control(url: &str) -> Hooks {
-    Hooks::new().webhook("policy", HookKind::AfterToolCall, WebhookConfig::control(url)).into()
+/// A webhook that hears, signed, so that each delivery says which one it is.
+pub(crate) fn notice(url: &str) -> WebhookConfig {
+    WebhookConfig { signing_secret_env: Some("SIGNING".to_owned()), ..WebhookConfig::new(url) }
 }
 
-fn policy(url: &str) -> Variables {
+/// A webhook that decides.
+pub(crate) fn judge(url: &str) -> WebhookConfig {
+    WebhookConfig { signing_secret_env: Some("SIGNING".to_owned()), ..WebhookConfig::control(url) }
+}
+
+fn control(url: &str) -> Hooks {
+    Hooks::new().webhook("policy", HookKind::AfterToolCall, judge(url)).into()
+}
+
+pub(crate) fn policy(url: &str) -> Variables {
     Variables::from([
         ("AGENT_HOOK_WEBHOOK_URL", url),
         ("AGENT_HOOK_WEBHOOK_TOKEN", "secret"),
@@ -253,7 +178,7 @@ fn policy(url: &str) -> Variables {
 async fn j01_j03_stored_controls_judge_a_late_result_when_nothing_else_is_left() {
     for way in WAYS {
         let world = World::new(way);
-        let (warm, id) = world.park(control("https://deny.test/a")).await;
+        let (warm, id) = world.park(control("http://deny.test/a")).await;
         let report = world.complete(&warm, &id).await.unwrap();
         assert_eq!(report.reason, Some(Reason::Done), "{way:?}");
         let payloads = world.receiver.payloads();
@@ -279,7 +204,7 @@ async fn j02_j05_without_controls_a_late_result_passes() {
 #[tokio::test]
 async fn j04_a_policy_that_cannot_be_read_is_an_error_and_nothing_is_sent() {
     let world = World::new(Way { mode: DispatchMode::Local, cold: true });
-    let (warm, id) = world.park(control("https://deny.test/a")).await;
+    let (warm, id) = world.park(control("http://deny.test/a")).await;
     let runtime = world.arrival(&warm);
     runtime.complete_call(&id, &waiting_call(&runtime, &id), &ToolRunResult::ok(RAW)).unwrap();
     let gone = StoreError::Io { doing: "read", why: "the disk is gone".to_owned() };
@@ -296,7 +221,7 @@ async fn j04_a_policy_that_cannot_be_read_is_an_error_and_nothing_is_sent() {
 async fn j06_controls_of_other_tools_are_not_asked() {
     for way in WAYS {
         let world = World::new(way);
-        let other = WebhookConfig::control("https://deny.test/a");
+        let other = judge("http://deny.test/a");
         let hooks = Hooks::new().webhook("policy", HookKind::AfterToolCall, other).matching("^fs/");
         let (warm, id) = world.park(hooks).await;
         world.complete(&warm, &id).await.unwrap();
@@ -308,7 +233,7 @@ async fn j06_controls_of_other_tools_are_not_asked() {
 async fn j07_j15_the_environment_counts_as_it_stands_when_the_result_arrives() {
     for way in WAYS {
         let world = World::new(way);
-        world.environment.set(policy("https://deny.test/env"));
+        world.environment.set(policy("http://deny.test/env"));
         let (warm, id) = world.park(Hooks::new()).await;
         world.environment.set(Variables::default());
         world.complete(&warm, &id).await.unwrap();
@@ -316,10 +241,10 @@ async fn j07_j15_the_environment_counts_as_it_stands_when_the_result_arrives() {
 
         let world = World::new(way);
         let (warm, id) = world.park(Hooks::new()).await;
-        world.environment.set(policy("https://deny.test/env"));
+        world.environment.set(policy("http://deny.test/env"));
         world.complete(&warm, &id).await.unwrap();
         assert_eq!(world.result(&id), "not this", "added: {way:?}");
-        assert_eq!(world.receiver.urls(), ["https://deny.test/env"]);
+        assert_eq!(world.receiver.urls(), ["http://deny.test/env"]);
         assert!(world.store.caller_hooks(&id).unwrap().is_empty(), "it is never stored");
     }
 }
@@ -328,7 +253,7 @@ async fn j07_j15_the_environment_counts_as_it_stands_when_the_result_arrives() {
 async fn j09_notifications_alone_judge_nothing() {
     for way in WAYS {
         let world = World::new(way);
-        let notice = WebhookConfig::new("https://deny.test/a");
+        let notice = notice("http://deny.test/note");
         let (warm, id) = world.park(Hooks::new().webhook("note", HookKind::AfterToolCall, notice)).await;
         world.complete(&warm, &id).await.unwrap();
         assert_eq!((world.result(&id).as_str(), world.receiver.urls().len()), (RAW, 0), "{way:?}");
@@ -340,8 +265,8 @@ async fn j09_notifications_alone_judge_nothing() {
 async fn j10_the_callers_hook_counts_after_the_environments_is_gone() {
     for way in WAYS {
         let world = World::new(way);
-        world.environment.set(policy("https://allow.test/env"));
-        let (warm, id) = world.park(control("https://deny.test/own")).await;
+        world.environment.set(policy("http://allow.test/env"));
+        let (warm, id) = world.park(control("http://deny.test/own")).await;
         world.environment.set(Variables::default());
         world.complete(&warm, &id).await.unwrap();
         assert_eq!((world.result(&id).as_str(), world.receiver.urls().len()), ("not this", 1), "{way:?}");
@@ -352,22 +277,22 @@ async fn j10_the_callers_hook_counts_after_the_environments_is_gone() {
 async fn j12_the_callers_controls_are_asked_in_order_and_the_environment_last() {
     for way in WAYS {
         let world = World::new(way);
-        world.environment.set(policy("https://allow.test/env"));
-        let two = control("https://allow.test/1").and(control("https://allow.test/2"));
+        world.environment.set(policy("http://allow.test/env"));
+        let two = control("http://allow.test/1").and(control("http://allow.test/2"));
         let (warm, id) = world.park(two).await;
         world.complete(&warm, &id).await.unwrap();
-        let expected = ["https://allow.test/1", "https://allow.test/2", "https://allow.test/env"];
+        let expected = ["http://allow.test/1", "http://allow.test/2", "http://allow.test/env"];
         assert_eq!(world.receiver.urls(), expected, "{way:?}");
         assert_eq!(world.result(&id), RAW);
 
         let world = World::new(way);
-        world.environment.set(policy("https://allow.test/env"));
-        let two = control("https://allow.test/1").and(control("https://deny.test/2"));
+        world.environment.set(policy("http://allow.test/env"));
+        let two = control("http://allow.test/1").and(control("http://deny.test/2"));
         let (warm, id) = world.park(two).await;
         world.complete(&warm, &id).await.unwrap();
         assert_eq!(
             world.receiver.urls(),
-            expected[..1].iter().copied().chain(["https://deny.test/2"]).collect::<Vec<_>>()
+            expected[..1].iter().copied().chain(["http://deny.test/2"]).collect::<Vec<_>>()
         );
         assert_eq!(world.result(&id), "not this");
     }
@@ -377,7 +302,7 @@ async fn j12_the_callers_controls_are_asked_in_order_and_the_environment_last() 
 async fn j17_a_repeated_callback_does_not_replace_the_first_result() {
     for way in WAYS {
         let world = World::new(way);
-        let (warm, id) = world.park(control("https://deny.test/a")).await;
+        let (warm, id) = world.park(control("http://deny.test/a")).await;
         let runtime = world.arrival(&warm);
         let call = waiting_call(&runtime, &id);
         runtime.complete_call(&id, &call, &ToolRunResult::ok(RAW)).unwrap();
@@ -395,7 +320,7 @@ async fn a_control_that_fails_blocks_in_any_process_where_it_was_told_to() {
     for way in WAYS {
         for (on_error, is_shown) in [(OnError::Continue, true), (OnError::Block, false)] {
             let world = World::new(way);
-            let config = WebhookConfig { on_error, ..WebhookConfig::control("https://broken.test/a") };
+            let config = WebhookConfig { on_error, ..judge("http://broken.test/a") };
             let hooks = Hooks::new().webhook("policy", HookKind::AfterToolCall, config);
             let (warm, id) = world.park(hooks).await;
             world.complete(&warm, &id).await.unwrap();
@@ -408,13 +333,13 @@ async fn a_control_that_fails_blocks_in_any_process_where_it_was_told_to() {
 async fn hooks_that_are_given_again_take_the_place_of_the_stored_ones() {
     let world = World::new(Way { mode: DispatchMode::Local, cold: true });
     let command = CommandConfig { command: vec!["policy".to_owned()], ..CommandConfig::default() };
-    let hooks = control("https://deny.test/a").and(Hooks::new().command("log", HookKind::OnComplete, command));
+    let hooks = control("http://deny.test/a").and(Hooks::new().command("log", HookKind::OnComplete, command));
     let (warm, id) = world.park(hooks).await;
     assert_eq!(world.store.caller_hooks(&id).unwrap().len(), 2);
     let runtime = world.arrival(&warm);
     runtime.complete_call(&id, &waiting_call(&runtime, &id), &ToolRunResult::ok(RAW)).unwrap();
-    runtime.resume(&id, control("https://allow.test/new")).unwrap().wait().await.unwrap();
-    assert_eq!(world.receiver.urls(), ["https://allow.test/new"]);
+    runtime.resume(&id, control("http://allow.test/new")).unwrap().wait().await.unwrap();
+    assert_eq!(world.receiver.urls(), ["http://allow.test/new"]);
     assert_eq!(world.result(&id), RAW);
 }
 
@@ -432,7 +357,7 @@ async fn l08_a_critical_hook_that_fails_about_the_end_is_raised_when_the_end_is_
         }
     };
     let (complete, error) = (hear("onComplete"), hear("onError"));
-    let critical = WebhookConfig { fallback: jackline_hooks::Fallback::None, ..WebhookConfig::new("https://x.test/") };
+    let critical = WebhookConfig { fallback: jackline_hooks::Fallback::None, ..notice("http://x.test/") };
     let hooks = Hooks::new()
         .webhook("audit", HookKind::OnComplete, critical)
         .on_complete("sibling", move |_| complete())

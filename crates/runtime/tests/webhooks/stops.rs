@@ -11,7 +11,7 @@ use jackline_runtime::llm::{ReplyBuilder, Turn};
 use jackline_runtime::machine::table::RowId;
 use jackline_runtime::machine::{Effect, EffectId, Machine};
 
-use super::{WAYS as EVERY_WAY, Way, World, agent};
+use super::{WAYS as EVERY_WAY, Way, World, agent, notice};
 
 /// Lets the write fail that would store a stop.
 #[derive(Debug)]
@@ -36,19 +36,15 @@ fn full() -> StoreError {
 
 fn told_of_the_end(critical: bool) -> Hooks {
     let fallback = if critical { Fallback::None } else { Fallback::default() };
-    let told = |url: &str| WebhookConfig { fallback, ..WebhookConfig::new(url) };
-    let hooks = Hooks::new().webhook("stop", HookKind::OnStopByHumanIntervention, told("https://x.test/stop"));
-    hooks.webhook("end", HookKind::OnComplete, WebhookConfig::new("https://x.test/end")).into()
+    let told = |url: &str| WebhookConfig { fallback, ..notice(url) };
+    let hooks = Hooks::new().webhook("stop", HookKind::OnStopByHumanIntervention, told("http://x.test/stop"));
+    hooks.webhook("end", HookKind::OnComplete, notice("http://x.test/end")).into()
 }
 
 /// A run that waits for a decision.
 async fn asking(world: &World, armed: Option<Arc<AtomicBool>>, hooks: Hooks) -> (Runtime, Run) {
     let turns = vec![Turn::call("desk____open", "{}"), Turn::text("never")];
-    let carriers = jackline_hooks::Carriers {
-        webhook: Some(Arc::new(world.receiver.clone())),
-        ..jackline_hooks::Carriers::default()
-    };
-    let mut builder = world.builder(world.store.clone(), turns).carriers(carriers);
+    let mut builder = world.builder(world.store.clone(), turns).carriers(world.carriers());
     if let Some(is_armed) = armed {
         builder = builder.probe(Arc::new(FailsTheStop { store: world.store.clone(), is_armed }));
     }
@@ -93,7 +89,7 @@ async fn l17_a_stop_that_is_not_stored_is_told_to_nobody() {
 
         let report = runtime.resume(run.id(), Hooks::new()).unwrap().wait().await.unwrap();
         assert_eq!(report.reason, Some(Reason::Interrupted));
-        assert_eq!(urls(&world), ["https://x.test/stop", "https://x.test/end"], "{way:?}");
+        assert_eq!(urls(&world), ["http://x.test/stop", "http://x.test/end"], "{way:?}");
     }
 }
 
@@ -116,7 +112,7 @@ async fn a_critical_hook_that_does_not_hear_of_a_stop_is_raised_and_the_stop_sta
             };
             assert_eq!(reason, Some(Reason::Interrupted));
             assert_eq!(world.store.header(run.id()).unwrap().summary.status, Status::Interrupted);
-            assert_eq!(urls(&world), ["https://x.test/stop", "https://x.test/end"], "one attempt each: {way:?}");
+            assert_eq!(urls(&world), ["http://x.test/stop", "http://x.test/end"], "one attempt each: {way:?}");
         }
     }
 }
@@ -312,7 +308,7 @@ async fn a_run_that_goes_on_after_a_stop_tells_nobody_of_it_any_more() {
 async fn l19_a_group_that_a_critical_hook_did_not_hear_of_is_told_again_before_anything_of_it_is_done() {
     for way in EVERY_WAY {
         let world = World::new(way);
-        let critical = WebhookConfig { fallback: Fallback::None, ..WebhookConfig::new("https://x.test/decided") };
+        let critical = WebhookConfig { fallback: Fallback::None, ..notice("http://x.test/decided") };
         let hooks = Hooks::new().webhook("decided", HookKind::AfterHumanIntervention, critical);
         let two = ReplyBuilder::default().call(Some("a"), "desk____open", "{}").call(Some("b"), "desk____open", "{}");
         let warm = world.runtime(world.store.clone(), vec![Turn::Reply(two.build()), Turn::text("done")]);
@@ -361,9 +357,9 @@ async fn l19_a_group_that_a_critical_hook_did_not_hear_of_is_told_again_before_a
 async fn a_run_whose_decision_nobody_can_be_told_of_can_still_be_stopped() {
     for way in EVERY_WAY {
         let world = World::new(way);
-        let critical = WebhookConfig { fallback: Fallback::None, ..WebhookConfig::new("https://x.test/decided") };
+        let critical = WebhookConfig { fallback: Fallback::None, ..notice("http://x.test/decided") };
         let hooks = Hooks::new().webhook("decided", HookKind::AfterHumanIntervention, critical);
-        let hooks = hooks.webhook("stop", HookKind::OnStopByHumanIntervention, WebhookConfig::new(STOP));
+        let hooks = hooks.webhook("stop", HookKind::OnStopByHumanIntervention, notice(STOP));
         let (warm, run) = asking(&world, None, hooks.into()).await;
         let id = run.id().clone();
         world.receiver.fails.store(true, Ordering::Relaxed);
@@ -382,8 +378,8 @@ async fn a_run_whose_decision_nobody_can_be_told_of_can_still_be_stopped() {
     }
 }
 
-const STOP: &str = "https://x.test/stop";
-const END: &str = "https://x.test/end";
+const STOP: &str = "http://x.test/stop";
+const END: &str = "http://x.test/end";
 
 /// A run whose sub-agent waits for a decision, with an inherited hook that must hear of this.
 async fn asking_below(world: &World, kind: HookKind) -> (Runtime, Run, OperationId) {
@@ -394,7 +390,7 @@ async fn asking_below(world: &World, kind: HookKind) -> (Runtime, Run, Operation
         Turn::text("done"),
     ];
     let runtime = world.runtime(world.store.clone(), turns);
-    let must_hear = WebhookConfig { fallback: Fallback::None, inherit: true, ..WebhookConfig::new(STOP) };
+    let must_hear = WebhookConfig { fallback: Fallback::None, inherit: true, ..notice(STOP) };
     let hooks = Hooks::new().webhook("must-hear", kind, must_hear);
     let run = runtime.start(&agent().with_agent(Agent::new("helper", "You help.")), "go", hooks).unwrap();
     assert_eq!(run.wait().await.unwrap().status, Status::WaitingForAsyncTool);
