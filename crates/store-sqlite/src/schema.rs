@@ -243,7 +243,16 @@ const MIGRATIONS: [(u32, &str); 3] = [
          CREATE TABLE heard (op INTEGER NOT NULL, seq INTEGER NOT NULL, call TEXT, text TEXT NOT NULL, \
          PRIMARY KEY (op, seq)) STRICT, WITHOUT ROWID; \
          INSERT INTO heard (op, seq, call, text) SELECT op, key, call, text FROM heard_3; \
-         DROP TABLE heard_3;",
+         DROP TABLE heard_3; \
+         DROP INDEX inbox_by_operation; \
+         ALTER TABLE configs RENAME TO configs_3; \
+         CREATE TABLE configs (hash TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID; \
+         INSERT INTO configs (hash, text) SELECT hash, text FROM configs_3; \
+         DROP TABLE configs_3; \
+         ALTER TABLE blobs RENAME TO blobs_3; \
+         CREATE TABLE blobs (hash TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID; \
+         INSERT INTO blobs (hash, text) SELECT hash, text FROM blobs_3; \
+         DROP TABLE blobs_3;",
     ),
 ];
 

@@ -12,9 +12,9 @@ CREATE TABLE owners (
 ) STRICT;
 
 CREATE TABLE configs (
-  hash TEXT NOT NULL UNIQUE,
+  hash TEXT PRIMARY KEY,
   text TEXT NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE operations (
   key INTEGER PRIMARY KEY,
@@ -126,7 +126,8 @@ CREATE TABLE approvals (
 ) STRICT;
 CREATE UNIQUE INDEX approvals_open ON approvals (op) WHERE is_open = 1;
 
--- Numbers are never used twice: whoever consumes an item names it by its number.
+-- Numbers are never used twice: whoever consumes an item names it by its number. What waits here is soon consumed, so
+-- there is no index.
 CREATE TABLE inbox (
   key INTEGER PRIMARY KEY AUTOINCREMENT,
   op INTEGER NOT NULL,
@@ -134,12 +135,11 @@ CREATE TABLE inbox (
   call TEXT,
   body TEXT NOT NULL
 ) STRICT;
-CREATE INDEX inbox_by_operation ON inbox (op, key);
 
 CREATE TABLE blobs (
-  hash TEXT NOT NULL UNIQUE,
+  hash TEXT PRIMARY KEY,
   text TEXT NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- Which rows need which blob.
 CREATE TABLE blob_refs (

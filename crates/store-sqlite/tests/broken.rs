@@ -93,6 +93,26 @@ fn shape(place: &Place) -> Vec<String> {
     tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
+/// Gives the tables that all versions have the shape that they had up to the third.
+fn age(place: &Place) {
+    let older = "CREATE INDEX inbox_by_operation ON inbox (op, key); \
+        ALTER TABLE configs RENAME TO new_configs; \
+        CREATE TABLE configs (hash TEXT NOT NULL UNIQUE, text TEXT NOT NULL) STRICT; \
+        INSERT INTO configs SELECT * FROM new_configs; DROP TABLE new_configs; \
+        ALTER TABLE blobs RENAME TO new_blobs; \
+        CREATE TABLE blobs (hash TEXT NOT NULL UNIQUE, text TEXT NOT NULL) STRICT; \
+        INSERT INTO blobs SELECT * FROM new_blobs; DROP TABLE new_blobs; \
+        INSERT INTO blobs VALUES ('b-1', 'a long text');";
+    place.raw().execute_batch(older).unwrap();
+}
+
+/// What was stored in them is there still.
+fn assert_kept(store: &SqliteStore) {
+    let new = new_operation("old");
+    assert_eq!(store.config(&new.config_hash).unwrap().as_deref(), Some(&*new.config));
+    assert_eq!(store.blob(&"b-1".into()).unwrap().as_deref(), Some("a long text"));
+}
+
 #[test]
 fn deliveries_and_receipts_of_the_third_version_are_kept() {
     let place = Place::new();
@@ -111,6 +131,7 @@ fn deliveries_and_receipts_of_the_third_version_are_kept() {
         INSERT INTO heard (op, call, text) VALUES (1, 'c-1', '[1]'), (1, NULL, '[2]'); \
         PRAGMA user_version = 3";
     place.raw().execute_batch(third).unwrap();
+    age(&place);
     let all = |store: &SqliteStore| {
         let heard = store.heard(&id("old")).unwrap();
         (store.outbox(9).unwrap(), heard.into_iter().map(|heard| (heard.call, heard.text)).collect::<Vec<_>>())
@@ -120,7 +141,9 @@ fn deliveries_and_receipts_of_the_third_version_are_kept() {
         before.0.iter().map(|stored| (&*stored.delivery.id, stored.attempts, stored.dead)).collect();
     assert_eq!(deliveries, [("dlv-b", 30, true), ("dlv-a", 2, false)]);
     assert_eq!(before.1, [(Some("c-1".into()), "[1]".to_owned()), (None, "[2]".to_owned())]);
-    assert_eq!(all(&place.open()), before);
+    let store = place.open();
+    assert_eq!(all(&store), before);
+    assert_kept(&store);
     assert_eq!(shape(&place), new);
 }
 
@@ -133,6 +156,7 @@ fn an_older_file_is_brought_up_to_date_where_it_is() {
         .raw()
         .execute_batch("DROP TABLE caller_hooks; DROP TABLE outbox; DROP TABLE heard; PRAGMA user_version = 1")
         .unwrap();
+    age(&place);
     let looking = SqliteStore::open(place.path(), &only_read()).unwrap();
     assert_eq!(looking.header(&id("old")).unwrap().agent, new_operation("old").agent, "who only looks changes nothing");
     assert_eq!((looking.outbox(1).unwrap(), looking.heard(&id("old")).unwrap()), (vec![], vec![]));
@@ -140,6 +164,7 @@ fn an_older_file_is_brought_up_to_date_where_it_is() {
 
     let store = place.open();
     assert_eq!(store.caller_hooks(&id("old")).unwrap(), Vec::<String>::new());
+    assert_kept(&store);
     let hooks = vec!["{}".to_owned()];
     store.create(NewOperation { caller_hooks: hooks.clone(), ..new_operation("new") }).unwrap();
     assert_eq!(store.caller_hooks(&id("new")).unwrap(), hooks);
