@@ -7,7 +7,7 @@ use jackline_model::{Content, Fault, Message, MessageBody, ModelUsage, Reason, S
 use serde_json::Value;
 
 use super::conversation::message_id;
-use super::core::RunError;
+use super::error::RunError;
 use super::facts::calling;
 use super::operation::{Done, Operation};
 use super::perform::pending_views;

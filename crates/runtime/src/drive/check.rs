@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jackline_model::{Message, MessageBody, OperationId, ToolCallId};
 
 use super::agent::Agent;
-use super::core::RunError;
+use super::error::RunError;
 use crate::journal::{Header, Store, StoredMessage, decode};
 use crate::machine::invariants::{Broken, Invariant, Taken, of_life, of_machine};
 use crate::machine::{Effect, EffectId, Input, Machine, Moved, Place, Settings, StateKind};

@@ -7,7 +7,8 @@ use jackline_model::{Lineage, OperationId, ThreadId};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::core::{Purpose, RunError};
+use super::core::Purpose;
+use super::error::RunError;
 use super::operation::Operation;
 use super::runtime::{first_messages, stored_texts};
 use super::turn::TurnCall;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jackline_model::{MessageBody, MessageId, OperationId, ToolRunResult};
 
-use super::core::RunError;
+use super::error::RunError;
 use super::open::{calls_of, counts};
 use super::setup::Setup;
 use super::turn::Turn;

@@ -4,7 +4,7 @@
 use jackline_model::{Fault, MessageBody, Status, ToolRunResult, Totals};
 
 use super::absorb::user_body;
-use super::core::RunError;
+use super::error::RunError;
 use super::operation::Operation;
 use super::stream::Told;
 use crate::journal::{InboxId, InboxItem, PostedDecision, PostedVerdict, Row, decode};

@@ -15,8 +15,9 @@ use jackline_tools::call::{Call, CallFault};
 use tokio_util::sync::CancellationToken;
 
 use super::conversation::Conversation;
-use super::core::{Core, Mailbox, RunError};
+use super::core::{Core, Mailbox};
 use super::earlier::Earlier;
+use super::error::RunError;
 use super::facts::{RunFacts, StepFacts};
 use super::hearing::{heard, receipts};
 use super::pending::Pending;

@@ -11,7 +11,7 @@ use jackline_tools::call::Call;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::ask;
-use super::core::RunError;
+use super::error::RunError;
 use super::facts::Sight;
 use super::hearing::{call_of, heard, receipts};
 use super::operation::{Delivered, Done, Notice, Operation};

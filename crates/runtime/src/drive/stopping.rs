@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use jackline_model::{MessageBody, OperationId, StopRequestId, ToolCallId};
 
-use super::core::{Core, Purpose, RunError};
+use super::core::{Core, Purpose};
+use super::error::RunError;
 use super::open::{agent_of, calls_of, replay};
 use super::runtime::{Run, Runtime};
 use crate::journal::{ApprovalQuestion, InboxItem, Loaded, Store, StoreError};

@@ -1,6 +1,6 @@
 //! Hooks that must hear: what it means when one of them could not be told.
 
-use super::core::RunError;
+use super::error::RunError;
 use super::operation::{Delivered, Operation};
 use crate::machine::{Effect, EffectId, Firing, StopTold, What};
 
