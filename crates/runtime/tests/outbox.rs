@@ -175,19 +175,8 @@ fn fill(store: &MemoryStore, operation: &OperationId) {
     };
     store
         .append(Batch {
-            operation: operation.clone(),
-            fence,
-            record: "filler".to_owned(),
-            boundary: false,
-            rows: Vec::new(),
-            fold: None,
-            approval: None,
-            approval_closed: false,
-            consumed: Vec::new(),
-            posts: Vec::new(),
             outbox: (0..OUTBOX_WAITING_MAX).map(delivery).collect(),
-            heard: Vec::new(),
-            summary: None,
+            ..Batch::new(operation.clone(), fence, "filler")
         })
         .unwrap();
 }

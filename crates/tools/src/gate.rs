@@ -18,8 +18,9 @@ use crate::text::{self, prefix};
 /// The right to run one call, once.
 ///
 /// ```compile_fail
-/// # let call: jackline_model::ToolCall = todo!();
-/// let forged = jackline_tools::Clearance { call };
+/// fn forge(call: jackline_model::ToolCall) -> jackline_tools::Clearance {
+///     jackline_tools::Clearance { call }
+/// }
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a cleared call that nobody runs hangs"]

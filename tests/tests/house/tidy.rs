@@ -23,8 +23,8 @@ const PLACES: [&str; 8] = [
     concat!("/.cargo/", "registry"),
     concat!("index.crates", ".io"),
     concat!("static.crates", ".io"),
-    concat!("registry.npmjs", ".org"),
-    concat!("files.pythonhosted", ".org"),
+    concat!("registry", ".npmjs", ".org"),
+    concat!("files", ".pythonhosted", ".org"),
     concat!("proxy.golang", ".org"),
 ];
 

@@ -9,7 +9,7 @@ use super::open::{calls_of, counts};
 use super::setup::Setup;
 use super::turn::Turn;
 use crate::journal::{Store, StoredMessage, decode};
-use crate::machine::{Effect, Firing, Machine, Route, What};
+use crate::machine::{Firing, Machine, Route, What};
 
 /// An earlier turn and its results.
 #[derive(Debug)]
@@ -29,7 +29,8 @@ pub(crate) fn restore(
     setup: &Setup,
 ) -> Result<BTreeMap<u32, Earlier>, RunError> {
     let effects = machine.shared().open.iter();
-    let steps: BTreeSet<u32> = effects.filter(|(_, effect)| is_about_calls(effect)).map(|(id, _)| id.step).collect();
+    let steps: BTreeSet<u32> =
+        effects.filter(|(_, effect)| effect.firing().is_some_and(is_about_calls)).map(|(id, _)| id.step).collect();
     if steps.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -84,34 +85,22 @@ fn reply_steps(records: &[String]) -> Result<Vec<u32>, RunError> {
     Ok(steps)
 }
 
-fn is_about_calls(effect: &Effect) -> bool {
-    match effect {
-        Effect::FireHook(firing) => match firing {
-            Firing::AfterToolCall { .. }
-            | Firing::OnToolCallError { .. }
-            | Firing::BeforeHumanIntervention { .. }
-            | Firing::AfterHumanIntervention { .. }
-            | Firing::OnStopByHumanIntervention { .. }
-            | Firing::BeforeCallAgent { .. }
-            | Firing::AfterCallAgent { .. }
-            | Firing::OnCallAgentError { .. } => true,
-            Firing::BeforeStep
-            | Firing::AfterStep(_)
-            | Firing::OnComplete
-            | Firing::OnError
-            | Firing::BeforeCompact { .. }
-            | Firing::AfterCompact { .. }
-            | Firing::OnCompactError { .. } => false,
-        },
-        Effect::Plan { .. }
-        | Effect::CallModel { .. }
-        | Effect::Clear(_)
-        | Effect::Run(..)
-        | Effect::Judge(_)
-        | Effect::Refuse(..)
-        | Effect::StartChild(_)
-        | Effect::AskHuman(_)
-        | Effect::Summarize
-        | Effect::Cancel => false,
+fn is_about_calls(firing: &Firing) -> bool {
+    match firing {
+        Firing::AfterToolCall { .. }
+        | Firing::OnToolCallError { .. }
+        | Firing::BeforeHumanIntervention { .. }
+        | Firing::AfterHumanIntervention { .. }
+        | Firing::OnStopByHumanIntervention { .. }
+        | Firing::BeforeCallAgent { .. }
+        | Firing::AfterCallAgent { .. }
+        | Firing::OnCallAgentError { .. } => true,
+        Firing::BeforeStep
+        | Firing::AfterStep(_)
+        | Firing::OnComplete
+        | Firing::OnError
+        | Firing::BeforeCompact { .. }
+        | Firing::AfterCompact { .. }
+        | Firing::OnCompactError { .. } => false,
     }
 }

@@ -49,23 +49,11 @@ impl Operation {
 
     fn unheard(&self, id: EffectId) -> Unheard {
         let shared = self.machine.shared();
-        match shared.open.get(&id) {
+        match shared.open.get(&id).and_then(Effect::firing) {
             // What was decided is not done any more.
-            Some(Effect::FireHook(Firing::AfterHumanIntervention { .. })) if shared.stop_requested => Unheard::Ignored,
-            Some(Effect::FireHook(firing)) => unheard(firing),
-            Some(
-                Effect::Plan { .. }
-                | Effect::CallModel { .. }
-                | Effect::Clear(_)
-                | Effect::Run(..)
-                | Effect::Judge(_)
-                | Effect::Refuse(..)
-                | Effect::StartChild(_)
-                | Effect::AskHuman(_)
-                | Effect::Summarize
-                | Effect::Cancel,
-            )
-            | None => Unheard::Ignored,
+            Some(Firing::AfterHumanIntervention { .. }) if shared.stop_requested => Unheard::Ignored,
+            Some(firing) => unheard(firing),
+            None => Unheard::Ignored,
         }
     }
 }

@@ -194,6 +194,27 @@ pub struct Batch {
     pub summary: Option<Summary>,
 }
 
+impl Batch {
+    /// A batch with these records and nothing else.
+    pub fn new(operation: OperationId, fence: Fence, record: impl Into<String>) -> Self {
+        Self {
+            operation,
+            fence,
+            record: record.into(),
+            boundary: false,
+            rows: Vec::new(),
+            fold: None,
+            approval: None,
+            approval_closed: false,
+            consumed: Vec::new(),
+            posts: Vec::new(),
+            outbox: Vec::new(),
+            heard: Vec::new(),
+            summary: None,
+        }
+    }
+}
+
 /// What the hooks of one firing were asked and answered, for whoever asks later who decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {

@@ -126,19 +126,7 @@ impl Boundary {
 
 /// Only firings can be open between two steps.
 fn firings_open(shared: &Shared) -> Vec<(EffectId, Firing)> {
-    let firing = |(id, effect): (&EffectId, &Effect)| match effect {
-        Effect::FireHook(firing) => Some((*id, firing.clone())),
-        Effect::Plan { .. }
-        | Effect::CallModel { .. }
-        | Effect::Clear(_)
-        | Effect::Run(..)
-        | Effect::Judge(_)
-        | Effect::Refuse(..)
-        | Effect::StartChild(_)
-        | Effect::AskHuman(_)
-        | Effect::Summarize
-        | Effect::Cancel => None,
-    };
+    let firing = |(id, effect): (&EffectId, &Effect)| Some((*id, effect.firing()?.clone()));
     shared.open.iter().filter_map(firing).collect()
 }
 

@@ -89,6 +89,23 @@ impl Effect {
         }
     }
 
+    /// The firing, if it is one.
+    pub fn firing(&self) -> Option<&Firing> {
+        match self {
+            Self::FireHook(firing) => Some(firing),
+            Self::Plan { .. }
+            | Self::CallModel { .. }
+            | Self::Clear(_)
+            | Self::Run(..)
+            | Self::Judge(_)
+            | Self::Refuse(..)
+            | Self::StartChild(_)
+            | Self::AskHuman(_)
+            | Self::Summarize
+            | Self::Cancel => None,
+        }
+    }
+
     /// The kind, as the table of transitions names it.
     pub fn kind(&self) -> EffectKind {
         match self {

@@ -163,19 +163,7 @@ pub fn results_pair_up(life: &[Taken]) -> Result<(), Broken> {
             return broken(format!("{id} is a second result, or that of no call"));
         }
         for (id, effect) in &taken.emitted {
-            let wants_results = match effect {
-                Effect::CallModel { .. } => true,
-                Effect::FireHook(firing) => tells_an_end(firing),
-                Effect::Plan { .. }
-                | Effect::Clear(_)
-                | Effect::Run(..)
-                | Effect::Judge(_)
-                | Effect::Refuse(..)
-                | Effect::StartChild(_)
-                | Effect::AskHuman(_)
-                | Effect::Summarize
-                | Effect::Cancel => false,
-            };
+            let wants_results = matches!(effect, Effect::CallModel { .. }) || effect.firing().is_some_and(tells_an_end);
             if wants_results && !unsettled.is_empty() {
                 return broken(format!("{id} while the calls {unsettled:?} have no result"));
             }

@@ -445,19 +445,7 @@ impl Shared {
 
 /// Whether an effect is a firing that the run does not wait for.
 pub fn is_notice(effect: &Effect) -> bool {
-    match effect {
-        Effect::FireHook(firing) => !firing.is_awaited(),
-        Effect::Plan { .. }
-        | Effect::CallModel { .. }
-        | Effect::Clear(_)
-        | Effect::Run(..)
-        | Effect::Judge(_)
-        | Effect::Refuse(..)
-        | Effect::StartChild(_)
-        | Effect::AskHuman(_)
-        | Effect::Summarize
-        | Effect::Cancel => false,
-    }
+    effect.firing().is_some_and(|firing| !firing.is_awaited())
 }
 
 impl State {

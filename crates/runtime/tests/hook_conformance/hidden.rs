@@ -14,7 +14,7 @@ use super::before::futures;
 use crate::stage::{Prop, Stage, agent, asks, did, pairs, says, stage};
 
 /// A result that holds the secret in every field that can hold one.
-fn secret() -> ToolRunResult {
+pub(crate) fn secret() -> ToolRunResult {
     ToolRunResult {
         error: Some(json!({"detail": "s3cret"})),
         state: Some(serde_json::from_value(json!({"file": "s3cret"})).unwrap()),

@@ -2,5 +2,5 @@
 
 mod after;
 mod before;
-mod hidden;
+pub(crate) mod hidden;
 mod lifecycle;

@@ -7,20 +7,9 @@ use jackline_runtime::journal::Store;
 use serde_json::json;
 
 use super::{Play, TOOLS, WAYS, after, denial, denies, judge, notice};
+use crate::hook_conformance::hidden::secret;
 use crate::stage::{Prop, asks, did, pairs};
 use crate::webhooks::policy;
-
-/// A result that holds the secret in every field that can hold one.
-fn secret() -> ToolRunResult {
-    ToolRunResult {
-        error: Some(json!({"detail": "s3cret"})),
-        state: Some(serde_json::from_value(json!({"file": "s3cret"})).unwrap()),
-        work_registration: Some(json!({"path": "s3cret"})),
-        execution_time: Some(42),
-        device_execution_time: Some(41),
-        ..ToolRunResult::ok("s3cret ".repeat(10_000))
-    }
-}
 
 fn telling() -> Prop {
     Prop::new("look", |called| async move {

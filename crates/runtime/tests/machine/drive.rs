@@ -136,19 +136,10 @@ impl Run {
     }
 
     fn answer_firing(&mut self, id: EffectId, effect: &Effect) {
-        let what = match effect {
-            Effect::FireHook(_) if is_notice(effect) => What::NoticeDelivered(id),
-            Effect::FireHook(_) => What::HookAnswered(id),
-            Effect::Plan { .. }
-            | Effect::CallModel { .. }
-            | Effect::Clear(_)
-            | Effect::Run(..)
-            | Effect::Judge(_)
-            | Effect::Refuse(..)
-            | Effect::StartChild(_)
-            | Effect::AskHuman(_)
-            | Effect::Summarize
-            | Effect::Cancel => return,
+        let what = match effect.firing() {
+            Some(_) if is_notice(effect) => What::NoticeDelivered(id),
+            Some(_) => What::HookAnswered(id),
+            None => return,
         };
         Outcome(self.handle(what)).moved();
     }

@@ -72,21 +72,7 @@ pub(super) mod tests {
     }
 
     pub(in crate::writer) fn batch() -> Batch {
-        Batch {
-            operation: "op".into(),
-            fence: Fence(1),
-            record: String::new(),
-            boundary: false,
-            rows: Vec::new(),
-            fold: None,
-            approval: None,
-            approval_closed: false,
-            consumed: Vec::new(),
-            posts: Vec::new(),
-            outbox: Vec::new(),
-            heard: Vec::new(),
-            summary: None,
-        }
+        Batch::new("op".into(), Fence(1), "")
     }
 
     fn flush(full: bool) -> Command {

@@ -83,21 +83,7 @@ pub(crate) fn result(place: u32, call: &str, text: &str) -> Row {
 }
 
 pub(crate) fn batch(operation: &str, fence: Fence, record: &str) -> Batch {
-    Batch {
-        operation: operation.into(),
-        fence,
-        record: record.to_owned(),
-        boundary: false,
-        rows: Vec::new(),
-        fold: None,
-        approval: None,
-        approval_closed: false,
-        consumed: Vec::new(),
-        posts: Vec::new(),
-        outbox: Vec::new(),
-        heard: Vec::new(),
-        summary: None,
-    }
+    Batch::new(operation.into(), fence, record)
 }
 
 pub(crate) fn summary(status: jackline_model::Status) -> Summary {

@@ -68,19 +68,5 @@ fn operation(id: &str) -> NewOperation {
 }
 
 fn batch(operation: &OperationId, fence: Fence) -> Batch {
-    Batch {
-        operation: operation.clone(),
-        fence,
-        record: "r".to_owned(),
-        boundary: false,
-        rows: Vec::new(),
-        fold: None,
-        approval: None,
-        approval_closed: false,
-        consumed: Vec::new(),
-        posts: Vec::new(),
-        outbox: Vec::new(),
-        heard: Vec::new(),
-        summary: None,
-    }
+    Batch::new(operation.clone(), fence, "r")
 }

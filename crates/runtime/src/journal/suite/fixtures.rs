@@ -38,21 +38,7 @@ pub(super) fn operation(id: &str, created_at: u64) -> NewOperation {
 }
 
 pub(super) fn batch(operation: &OperationId, fence: Fence) -> Batch {
-    Batch {
-        operation: operation.clone(),
-        fence,
-        record: "r".to_owned(),
-        boundary: false,
-        rows: Vec::new(),
-        fold: None,
-        approval: None,
-        approval_closed: false,
-        consumed: Vec::new(),
-        posts: Vec::new(),
-        outbox: Vec::new(),
-        heard: Vec::new(),
-        summary: None,
-    }
+    Batch::new(operation.clone(), fence, "r")
 }
 
 pub(super) fn open_request(store: &dyn Store, id: &OperationId, fence: Fence, calls: &[&str], expires_at: Option<u64>) {
