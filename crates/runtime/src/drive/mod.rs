@@ -19,6 +19,7 @@ mod facts;
 mod fn_tool;
 mod hearing;
 mod inbox;
+mod model_calls;
 mod open;
 mod operation;
 mod outbox;

@@ -6,7 +6,7 @@ use jackline_model::{Content, Fault, FaultAttribution, Message, MessageBody, Mes
 
 use super::ask::ask;
 use super::conversation::{Conversation, Measure};
-use super::perform::model_fault;
+use super::model_calls::model_fault;
 use super::setup::Setup;
 use crate::compress::{FoldPlan, Proposal, accept, overflow_fault, sizes, summary_prompt};
 use crate::llm::{Delta, DeltaSink, History, HistoryEntry, ModelFault, ModelFaultKind, ModelRequest};

@@ -6,7 +6,8 @@ use super::calls::{CallSlot, Calls};
 use super::effect::{Effect, Firing};
 use super::id::EffectId;
 use super::instruction::{Ordinal, Phase};
-use super::state::{Ending, Settings, Shared, State, StopNotice};
+use super::shared::{Settings, Shared};
+use super::state::{Ending, State, StopNotice};
 use crate::compress::CompressionGuard;
 use crate::repeat::RepeatGuard;
 

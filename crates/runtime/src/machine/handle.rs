@@ -8,7 +8,8 @@ use super::fault::{MachineFault, Moved, Problem};
 use super::id::{EffectId, Unit, Verb};
 use super::input::{Input, InputKind, SettledHow, What};
 use super::instruction::Ordinal;
-use super::state::{Emitted, Settings, Shared, State, StateKind, StopTold, is_notice};
+use super::shared::{Emitted, Settings, Shared, is_notice};
+use super::state::{State, StateKind, StopTold};
 use super::table;
 use super::transition::{calls, compact, end, human, model, step};
 

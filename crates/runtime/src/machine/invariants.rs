@@ -14,7 +14,8 @@ use super::id::{EffectId, Unit};
 use super::input::{Input, What};
 use super::instruction::Ordinal;
 use super::limits;
-use super::state::{Settings, Shared, State, is_notice};
+use super::shared::{Settings, Shared, is_notice};
+use super::state::State;
 
 /// One move: what the machine took in, and what it then asked for, in order.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,6 +16,7 @@ mod input;
 mod instruction;
 pub mod invariants;
 pub mod limits;
+mod shared;
 mod state;
 pub mod table;
 mod transition;
@@ -32,7 +33,5 @@ pub use input::{
     Route, Settled, SettledHow, What,
 };
 pub use instruction::{Instruction, Ordinal, Phase, Refusal};
-pub use state::{
-    Compaction, Emitted, Ending, ParkReason, Settings, Shared, State, StateKind, StepOutcome, StopNotice, StopTold,
-    is_notice,
-};
+pub use shared::{Emitted, Settings, Shared, is_notice};
+pub use state::{Compaction, Ending, ParkReason, State, StateKind, StepOutcome, StopNotice, StopTold};

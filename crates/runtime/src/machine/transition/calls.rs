@@ -10,7 +10,8 @@ use crate::machine::firing::Moment;
 use crate::machine::id::Verb;
 use crate::machine::input::{Route, Settled};
 use crate::machine::instruction::{Instruction, Ordinal, Refusal};
-use crate::machine::state::{Shared, State};
+use crate::machine::shared::Shared;
+use crate::machine::state::State;
 
 /// Queues calls and starts those that have room.
 pub(in crate::machine) fn queue(shared: &mut Shared, calls: &[Ordinal]) {

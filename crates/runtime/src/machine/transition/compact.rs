@@ -9,7 +9,8 @@ use crate::machine::firing::Moment;
 use crate::machine::id::{Unit, Verb};
 use crate::machine::input::{CompactionNeed, FailureKind, Folded, ModelFailure};
 use crate::machine::instruction::Phase;
-use crate::machine::state::{Compaction, Ending, Shared, State};
+use crate::machine::shared::Shared;
+use crate::machine::state::{Compaction, Ending, State};
 
 /// Announces a compression, unless a limit stands against its model call.
 pub(in crate::machine) fn announce(shared: &mut Shared, need: CompactionNeed, for_retry: bool) -> State {

@@ -7,7 +7,8 @@ use crate::machine::firing::Moment;
 use crate::machine::id::EffectId;
 use crate::machine::instruction::Phase;
 use crate::machine::limits;
-use crate::machine::state::{Ending, Shared, State, StopNotice, StopTold};
+use crate::machine::shared::Shared;
+use crate::machine::state::{Ending, State, StopNotice, StopTold};
 
 /// Ends the run: first what is still to be delivered, then who stopped it, then `onComplete`.
 pub(in crate::machine) fn end(shared: &mut Shared, report: Ending) -> State {

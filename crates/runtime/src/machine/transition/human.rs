@@ -12,7 +12,8 @@ use crate::machine::firing::Moment;
 use crate::machine::id::{Unit, Verb};
 use crate::machine::input::{Decision, HumanVerdict, Route};
 use crate::machine::instruction::{Instruction, Ordinal, Phase, Refusal};
-use crate::machine::state::{Ending, Shared, State, StopNotice, StopTold};
+use crate::machine::shared::Shared;
+use crate::machine::state::{Ending, State, StopNotice, StopTold};
 
 /// Asks a person.
 pub(in crate::machine) fn ask(shared: &mut Shared, question: Question) -> State {

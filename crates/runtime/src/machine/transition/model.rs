@@ -9,7 +9,8 @@ use crate::machine::id::{Unit, Verb};
 use crate::machine::input::{FailureKind, ModelFailure, Reply};
 use crate::machine::instruction::Phase;
 use crate::machine::limits;
-use crate::machine::state::{Ending, Shared, State};
+use crate::machine::shared::Shared;
+use crate::machine::state::{Ending, State};
 use crate::repeat::{RepeatVerdict, Signature};
 
 /// Asks the model, unless a limit stands against it.

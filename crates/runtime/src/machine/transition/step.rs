@@ -11,7 +11,8 @@ use crate::machine::firing::Moment;
 use crate::machine::id::{Unit, Verb};
 use crate::machine::input::{CompactionNeed, Route};
 use crate::machine::instruction::{Instruction, Ordinal, Phase, Refusal};
-use crate::machine::state::{Ending, ParkReason, Shared, State, StepOutcome};
+use crate::machine::shared::Shared;
+use crate::machine::state::{Ending, ParkReason, State, StepOutcome};
 
 /// Opens the next step.
 pub(in crate::machine) fn open(shared: &mut Shared) -> State {
