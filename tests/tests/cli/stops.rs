@@ -103,6 +103,16 @@ fn parked(receiver: &Receiver, kind: &str) -> Home {
     home
 }
 
+/// A run that waits, and a command about it that fails because the receiver is down: the run, its id and the failure.
+fn unheard(receiver: &Receiver, kind: &str, words: &[&str]) -> (Home, String, Ran) {
+    let home = parked(receiver, kind);
+    let id = home.newest()["operation"].as_str().unwrap().to_owned();
+    receiver.down(true);
+    let failed = run(&home, words);
+    assert_eq!(failed.code, Some(1), "{}{}", failed.out, failed.err);
+    (home, id, failed)
+}
+
 fn paths(posted: &[Posted]) -> Vec<&str> {
     posted.iter().map(|posted| posted.path.as_str()).collect()
 }
@@ -113,11 +123,8 @@ const DECIDED: &str = "/afterHumanIntervention";
 #[test]
 fn l18_a_stop_that_a_critical_hook_did_not_hear_of_is_told_by_the_same_command_again() {
     let receiver = Receiver::start();
-    let home = parked(&receiver, "onStopByHumanIntervention");
-    let id = home.newest()["operation"].as_str().unwrap().to_owned();
-    receiver.down(true);
-    let failed = run(&home, &["stop", &id, "--request", "ticket-7"]);
-    assert_eq!(failed.code, Some(1), "{}{}", failed.out, failed.err);
+    let (home, id, failed) =
+        unheard(&receiver, "onStopByHumanIntervention", &["stop", "last", "--request", "ticket-7"]);
     let says = format!(
         "error: operation `{id}` is stopped all the same, but Critical webhook delivery failed: must-hear; the same stop \
          request, made again, repeats that notification and nothing else\n\
@@ -210,11 +217,7 @@ fn l18_a_command_that_is_killed_while_it_tells_a_stop_can_be_typed_again() {
 #[test]
 fn l19_an_approval_that_a_critical_hook_did_not_hear_of_waits_and_is_told_again_by_resume() {
     let receiver = Receiver::start();
-    let home = parked(&receiver, "afterHumanIntervention");
-    let id = home.newest()["operation"].as_str().unwrap().to_owned();
-    receiver.down(true);
-    let failed = run(&home, &["approve", &id, "--all", "--resume"]);
-    assert_eq!(failed.code, Some(1), "{}{}", failed.out, failed.err);
+    let (home, id, failed) = unheard(&receiver, "afterHumanIntervention", &["approve", "last", "--all", "--resume"]);
     assert!(failed.err.contains("Critical webhook delivery failed: must-hear"), "{}", failed.err);
     let remedy = format!("To tell it again and go on: jackline resume {id}. To give the run up: jackline stop {id}\n");
     assert!(failed.err.ends_with(&remedy), "{}", failed.err);
